@@ -1,0 +1,61 @@
+# Every target sets up what it needs; a second run finds it there.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint types test-torch test-floors bench reference clean
+
+demo: $(INSTALLED)-base
+	@$(BIN)/fairstress demo
+
+test: $(INSTALLED)-test
+	$(BIN)/python -m pytest src tests --ignore=tests/torch
+
+lint: $(INSTALLED)-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)-lint
+	$(BIN)/mypy
+
+test-torch: $(INSTALLED)-torch
+	$(BIN)/python -m pytest tests/torch
+
+# the oldest versions that pyproject.toml allows, in an environment of their own
+test-floors: .venv-floors/.installed
+	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch
+
+bench: $(INSTALLED)-torch
+	$(BIN)/python benchmarks/newton_step.py
+	$(BIN)/python benchmarks/profile_against_torch.py
+
+# stored values of other programs; only needed to make them anew
+reference: $(INSTALLED)-reference
+	$(BIN)/python tests/reference/generate.py
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "fairstress needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED)-base: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(INSTALLED)-%: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[$*]'
+	@touch $@ $(INSTALLED)-base
+
+$(INSTALLED)-torch: pyproject.toml | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[test]'
+	@touch $@ $(INSTALLED)-base $(INSTALLED)-test
+
+.venv-floors/.installed: pyproject.toml tests/floors.txt
+	$(PYTHON) -m venv .venv-floors
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c tests/floors.txt -e '.[test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks dist

@@ -1,0 +1,431 @@
+"""The corridor: strings data, models and sensitivity together; what a user holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fairstress.errors import FairstressWarning, SettingError, Status, did_you_mean
+from fairstress.inputs.data import Table, read_table
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.counterfactual import residuals, worlds
+from fairstress.model.design import (
+    Design,
+    build_design,
+    count_values,
+    feature_input,
+    protected_input,
+    structural_moments,
+)
+from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
+from fairstress.model.fit import Fit, System, check_noise, fit
+from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
+from fairstress.model.selection import choose_predictor, choose_structure
+from fairstress.sensitivity.correlation import check_correlation, read_correlation, read_pair
+from fairstress.sensitivity.evaluate import Claim, cfu_by_row, evaluate
+from fairstress.sensitivity.profile import Profile, Progress, profile
+
+Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an audit was set up: what the user gave and what cross-validation chose."""
+
+    degrees: dict[str, int]
+    penalty: float
+    predictor_degree: int
+    predictor_penalty: float
+    penalise_constant: bool
+    max_degree: int
+    penalties: tuple[float, ...]
+    cv: int
+    random_state: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A predictor that ignores the causal graph, for comparison."""
+
+    name: str
+    unfairness: float  # mean squared difference between its predictions and the audited predictor's
+    r2: float  # in-sample share of the variance explained (of the deviance for a two-valued outcome)
+    degree: int
+    penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralModel:
+    """Model A, or Model B at one correlation, on the scale of the standardised features."""
+
+    weights: pd.Series[float]  # by (feature, term)
+    scales: pd.Series[float]  # standard deviations of the errors, by feature
+    correlation: pd.DataFrame
+    log_likelihood: float  # without the penalty
+    status: Status
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse(
+    ...     "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+    >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White")
+    >>> audit.cfu({("ugpa", "lsat"): 0.0})
+    0.0
+    """
+
+    graph: CausalGraph
+    table: Table
+    settings: Settings
+    claim: Claim
+    baselines: dict[str, Baseline]
+
+    @classmethod
+    def fit(
+        cls,
+        frame: Any,
+        graph: CausalGraph,
+        *,
+        reference: Any = None,
+        shift: float | None = None,
+        degrees: Mapping[str, int] | None = None,
+        penalty: float | None = None,
+        predictor_degree: int | None = None,
+        predictor_penalty: float | None = None,
+        max_degree: int = 3,
+        penalties: Sequence[float] | None = None,
+        cv: int = 5,
+        sample_weight: ArrayLike | None = None,
+        penalise_constant: bool = False,
+        embedding: EmbeddingFactory = Polynomial.of,
+        random_state: int | None = None,
+    ) -> Audit:
+        """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
+
+        Parameters
+        ----------
+        frame
+            A pandas, polars or pyarrow table with a column for every name of the graph.
+        graph
+            The causal graph.
+        reference
+            Level of a two-valued protected attribute that is coded +1; without it the last in sorted order.
+        shift
+            How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
+        degrees
+            Degree of the embedding by feature; features that are left out are chosen.
+        penalty
+            Ridge penalty shared by the structural equations.
+        predictor_degree, predictor_penalty
+            The same for the predictor and the baselines.
+        max_degree, penalties, cv
+            What cross-validation chooses from, and its number of contiguous folds. Penalties are ten from 1e-4 to 1e4.
+        sample_weight
+            One weight per row; weight 2 is the row twice.
+        penalise_constant
+            Whether constants bear the ridge penalty, as in the paper; CFU then depends on where zero lies.
+        embedding
+            Makes the embedding of an equation from its inputs and degree; all monomials without it.
+        random_state
+            Seed of every step that draws random numbers. Fitting draws none.
+        """
+        table = read_table(frame, graph, reference=reference, shift=shift, sample_weight=sample_weight)
+        choice = _Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
+        builder = _Builder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
+        design, structural_penalty = builder.structure()
+        claim = builder.claim(design, structural_penalty)
+        settings = Settings(
+            degrees={e.feature: e.degree for e in design.equations},
+            penalty=structural_penalty,
+            predictor_degree=claim.predictor.degree,
+            predictor_penalty=claim.predictor.penalty,
+            penalise_constant=bool(penalise_constant),
+            max_degree=max_degree,
+            penalties=choice.penalties,
+            cv=cv,
+            random_state=random_state,
+        )
+        _warn_of_small_groups(table, design)
+        return cls(graph, table, settings, claim, builder.baselines(claim))
+
+    # ------------------------------------------------------------ the two models
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The order of rows and columns in correlation matrices."""
+        return self.graph.features
+
+    @property
+    def model_a(self) -> StructuralModel:
+        """The guessed model: independent errors."""
+        return self._model(self.claim.model_a)
+
+    def model_b(self, correlation: Correlation) -> StructuralModel:
+        """The hypothetical truth: the same equations, refitted with correlated errors."""
+        return self._model(evaluate(self.claim, self._read(correlation)).fit)
+
+    def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
+        """Everyone's features had their protected attribute been another, under Model B, in the table's units."""
+        w_A, w_B = self.claim.model_a.weights, evaluate(self.claim, self._read(correlation)).fit.weights
+        parts = [worlds(self.claim.design, w_A, w_B, block).x_cf for block in self.claim.rows.blocks()]
+        x_cf = self.table.scaling.undo(np.concatenate(parts))
+        frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
+        a_cf = self.table.protected.decode(self.table.rows.a_cf[self.table.row_of])
+        frame.insert(0, self.graph.protected, a_cf.to_numpy())
+        return frame.set_axis(self.table.index, axis=0)
+
+    # ------------------------------------------------------------ how unfair
+
+    def cfu(self, correlation: Correlation) -> float:
+        """Counterfactual unfairness of the predictor if the errors have this correlation; pairs not named are 0."""
+        return evaluate(self.claim, self._read(correlation)).cfu
+
+    def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
+        """The same for each row of the table."""
+        fitted = evaluate(self.claim, self._read(correlation)).fit
+        values = cfu_by_row(self.claim, fitted.weights)[self.table.row_of]
+        return pd.Series(values, index=self.table.index, name="cfu")
+
+    def gradient(self, correlation: Correlation) -> pd.Series[float]:
+        """Exact derivative of CFU with respect to the correlation of each pair of features."""
+        slope = evaluate(self.claim, self._read(correlation), gradient=True).gradient
+        assert slope is not None
+        pairs = [pair for pair in self.graph.pairs if self.graph.protected not in pair]
+        position = self.variables.index
+        values = [slope[position(a), position(b)] + slope[position(b), position(a)] for a, b in pairs]
+        return pd.Series(values, index=pd.MultiIndex.from_tuples(pairs) if pairs else None, dtype=float)
+
+    def profile(
+        self, pair: tuple[str, str], grid: Iterable[float] | None = None, *, progress: Progress | None = None
+    ) -> Profile:
+        """CFU along a grid of correlations of one pair, all others 0: the paper's first tool.
+
+        Parameters
+        ----------
+        pair
+            Two names that the graph joins by ``<->``.
+        grid
+            Correlations strictly between -1 and 1; 201 points from -0.99 to 0.99 without it.
+        progress
+            Called with (steps done, steps in all).
+        """
+        position = read_pair(pair, self.graph, self.variables)
+        points = np.linspace(-0.99, 0.99, 201) if grid is None else list(grid)
+        if len(points) == 0:
+            raise SettingError("grid is empty: give at least one correlation")
+        return profile(
+            self.claim,
+            self._unpenalised,
+            (self.variables[position[0]], self.variables[position[1]]),
+            position,
+            [check_correlation(p, "the grid") for p in points],
+            self.outcome_variance,
+            self.settings.penalty,
+            progress,
+        )
+
+    @property
+    def outcome_variance(self) -> float:
+        """Variance of the outcome: the scale on which CFU is large or small."""
+        rows = self.table.rows
+        return float(rows.y_square.sum() / rows.n - (rows.y.sum() / rows.n) ** 2)
+
+    def summary(self) -> str:
+        """Say in prose what was assumed and fitted."""
+        from fairstress.report.summary import audit_summary
+
+        return audit_summary(self)
+
+    # ------------------------------------------------------------ inside
+
+    @cached_property
+    def _unpenalised(self) -> Claim | None:
+        """The same claim with structural penalty 0, or None where collinear columns leave no unique fit."""
+        if self.settings.penalty == 0:
+            return self.claim
+        settings = self.settings
+        choice = _Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
+        builder = _Builder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
+        try:
+            return builder.claim(self.claim.design, 0.0)
+        except SettingError:
+            return None
+
+    def _read(self, correlation: Correlation) -> Array:
+        return read_correlation(correlation, self.graph, self.variables)
+
+    def _model(self, fitted: Fit) -> StructuralModel:
+        names = [(e.feature, term) for e in self.claim.design.equations for term in e.embedding.terms]
+        features = list(self.variables)
+        return StructuralModel(
+            weights=pd.Series(fitted.weights, index=pd.MultiIndex.from_tuples(names, names=["feature", "term"])),
+            scales=pd.Series(fitted.scales, index=features),
+            correlation=pd.DataFrame(fitted.correlation, index=features, columns=features),
+            log_likelihood=fitted.log_likelihood,
+            status=fitted.status,
+        )
+
+
+# ---------------------------------------------------------------- building
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What may be chosen: one option where the user has given a value."""
+
+    degrees: dict[str, tuple[int, ...]]
+    structural_penalties: tuple[float, ...]
+    predictor_degrees: tuple[int, ...]
+    predictor_penalties: tuple[float, ...]
+    penalties: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls,
+        graph: CausalGraph,
+        degrees: Mapping[str, int] | None,
+        penalty: float | None,
+        predictor_degree: int | None,
+        predictor_penalty: float | None,
+        max_degree: int,
+        penalties: Sequence[float] | None,
+    ) -> _Choice:
+        """Check the arguments of `Audit.fit` and spell out the options."""
+        options = tuple(range(1, _whole(max_degree, "max_degree") + 1))
+        grid = np.logspace(-4, 4, 10) if penalties is None else penalties
+        offered = tuple(_penalty(value, "penalties") for value in grid)
+        if not offered:
+            raise SettingError("penalties is empty: give at least one number")
+        given = {name: (_whole(value, f"degrees['{name}']"),) for name, value in (degrees or {}).items()}
+        for name in given:
+            if name not in graph.features:
+                raise SettingError(f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}")
+        return cls(
+            degrees={name: given.get(name, options) for name in graph.features},
+            structural_penalties=offered if penalty is None else (_penalty(penalty, "penalty"),),
+            predictor_degrees=options if predictor_degree is None else (_whole(predictor_degree, "predictor_degree"),),
+            predictor_penalties=(
+                offered if predictor_penalty is None else (_penalty(predictor_penalty, "predictor_penalty"),)
+            ),
+            penalties=offered,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Fits the parts of an audit to one table."""
+
+    table: Table
+    folds: list[Rows]
+    choice: _Choice
+    embedding: EmbeddingFactory
+    penalise_constant: bool
+
+    def structure(self) -> tuple[Design, float]:
+        """Choose degrees and penalty of the structural equations."""
+        degrees, penalty = choose_structure(
+            self.table,
+            self.folds,
+            self.choice.degrees,
+            self.choice.structural_penalties,
+            embedding=self.embedding,
+            penalise_constant=self.penalise_constant,
+        )
+        return build_design(self.table, degrees, self.embedding), penalty
+
+    def claim(self, design: Design, penalty: float) -> Claim:
+        """Fit Model A and the predictor on its residuals."""
+        rows = self.table.rows
+        moments = structural_moments(rows, design.equations)
+        check_noise(moments, design)
+        if penalty == 0:
+            for equation, where in zip(design.equations, design.slices, strict=True):
+                check_independent(moments.G[where, where], equation.embedding.terms, f"the equation of '{equation.feature}'")
+        system = System(moments, design.feature_of, design.penalties(penalty, penalise_constant=self.penalise_constant))
+        model_a = fit(system, np.eye(len(design.equations)))
+        return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
+
+    def predictor(self, source: Source) -> Predictor:
+        """Choose and fit a predictor on some inputs."""
+        options: dict[str, bool] = {
+            "is_logistic": self.table.outcome_levels is not None,
+            "penalise_constant": self.penalise_constant,
+        }
+        degree, penalty = choose_predictor(
+            self.folds, source, self.choice.predictor_degrees, self.choice.predictor_penalties, **options
+        )
+        return fit_predictor(self.table.rows, source, degree, penalty, **options)
+
+    def baselines(self, claim: Claim) -> dict[str, Baseline]:
+        """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
+        features = tuple(feature_input(self.table, j) for j in range(len(self.table.graph.features)))
+        sources = {
+            "unconstrained": Source(
+                (protected_input(self.table), *features), lambda block: np.column_stack([block.a, block.x])
+            ),
+            "blind": Source(features, lambda block: block.x),
+        }
+        return {name: self._baseline(name, source, claim) for name, source in sources.items()}
+
+    def _baseline(self, name: str, source: Source, claim: Claim) -> Baseline:
+        fitted = self.predictor(source)
+        total = 0.0
+        for block in claim.rows.blocks():
+            audited = claim.predictor.predict(residuals(claim.design, claim.model_a.weights, block))
+            total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
+        return Baseline(name, total / claim.rows.n, fitted.r2, fitted.degree, fitted.penalty)
+
+
+def _residual_source(table: Table, design: Design, model_a: Fit) -> Source:
+    """What a counterfactually fair predictor may look at: Model A's residuals."""
+
+    def gather(block: Rows) -> Array:
+        return residuals(design, model_a.weights, block)
+
+    eps = np.concatenate([gather(block) for block in table.rows.blocks()])
+    names = [f"residual of {name}" for name in table.graph.features]
+    return Source(tuple(Input(name, n_values=count_values(eps[:, j])) for j, name in enumerate(names)), gather)
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
+    return int(value)
+
+
+def _penalty(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (np.isfinite(number) and number >= 0):
+        raise SettingError(f"{name} is {value!r}: give a finite number that is not negative")
+    return number
+
+
+def _warn_of_small_groups(table: Table, design: Design) -> None:
+    n_weights = design.feature_of.size
+    for level, count in table.group_sizes().items():
+        if count < n_weights:
+            warnings.warn(
+                f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights of "
+                "the structural equations: its part of the result rests on little",
+                FairstressWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,45 @@
+"""Exceptions and statuses: every message says what is wrong, which one, and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class FairstressError(ValueError):
+    """Base of every error that fairstress raises on purpose."""
+
+
+class GraphError(FairstressError):
+    """The causal graph cannot be read, or does not describe a model."""
+
+
+class DataError(FairstressError):
+    """The table does not fit the graph, or cannot be analysed as it is."""
+
+
+class SettingError(FairstressError):
+    """An argument or a key of a settings file has a value that cannot be used."""
+
+
+class FairstressWarning(UserWarning):
+    """Something that the analyst should know before trusting a result."""
+
+
+class Status(StrEnum):
+    """How a computation ended; the value is the sentence to show."""
+
+    CONVERGED = "The fit converged."
+    STEP_LIMIT = "The fit ran out of steps before it converged: treat the numbers as approximate."
+    STALLED = "The fit stopped where rounding hides any further progress: treat the numbers as approximate."
+    TWO_MINIMA = (
+        "The fit has two minima at this correlation, as a large penalty on few rows can cause; "
+        "the lower one is reported."
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Give ``"; did you mean 'lsat'?"`` when a known name is close, otherwise nothing."""
+    nearest = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean '{nearest[0]}'?" if nearest else ""

@@ -1,0 +1,278 @@
+"""The table: any data frame in, checked against the graph, coded and standardised; nothing is dropped or imputed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array, IntArray, Rows, distinct
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedCoding:
+    """How the protected attribute is turned into numbers, and what its counterfactual value is.
+
+    Two values are coded -1/+1 (``levels``, the reference last, is +1); a numeric attribute with more values is kept as
+    it is (``levels`` is None) and its counterfactual lies ``shift`` higher.
+    """
+
+    name: str
+    levels: tuple[Any, Any] | None
+    shift: float | None = None
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the attribute has two levels."""
+        return self.levels is not None
+
+    def counterfactual(self, a: Array) -> Array:
+        """Give the value that the attribute is set to: the other level, or ``a + shift``."""
+        return -a if self.shift is None else a + self.shift
+
+    def decode(self, a: Array) -> pd.Series[Any]:
+        """Give coded values in the analyst's terms."""
+        if self.levels is None:
+            return pd.Series(a)
+        return pd.Series(np.where(a > 0, 1, 0)).map(dict(enumerate(self.levels)))
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Means and standard deviations that standardise the features, in the analyst's units."""
+
+    mean: Array  # (m,)
+    deviation: Array  # (m,)
+
+    def apply(self, x: Array) -> Array:
+        """Standardise."""
+        return np.asarray((x - self.mean) / self.deviation)
+
+    def undo(self, x: Array) -> Array:
+        """Give standardised features in the analyst's units."""
+        return np.asarray(x * self.deviation + self.mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A checked, coded and standardised table; one entry per row that the analyst brought."""
+
+    graph: CausalGraph
+    protected: ProtectedCoding
+    outcome_levels: tuple[Any, Any] | None  # a two-valued outcome is coded 0/1, the last level 1
+    scaling: Scaling
+    rows: Rows  # distinct rows with their weights
+    row_of: IntArray  # (n,) each row's distinct row
+    y: Array  # (n,) outcome, coded
+    weight: Array  # (n,)
+    index: pd.Index[Any]  # (n,) row labels of a pandas frame, otherwise 0..n-1
+
+    def folds(self, k: int) -> list[Rows]:
+        """Cut the table into ``k`` contiguous folds of nearly equal length."""
+        if not 2 <= k <= self.y.size:
+            raise SettingError(f"cv is {k}: give a number of folds from 2 to the number of rows, {self.y.size}")
+        parts = np.array_split(np.arange(self.y.size), k)
+        return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def group_sizes(self) -> dict[Any, int]:
+        """Count the rows of each level of a two-valued protected attribute."""
+        if self.protected.levels is None:
+            return {}
+        positive = int((self.rows.a[self.row_of] > 0).sum())
+        return {self.protected.levels[0]: self.y.size - positive, self.protected.levels[1]: positive}
+
+
+def read_table(
+    frame: Any,
+    graph: CausalGraph,
+    *,
+    reference: Any = None,
+    shift: float | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Table:
+    """Check a pandas, polars or pyarrow table against the graph and code it.
+
+    Parameters
+    ----------
+    frame
+        Any eager data frame that narwhals understands. Columns are taken by name; others are ignored.
+    graph
+        Names the columns.
+    reference
+        Level of a two-valued protected attribute that is coded +1; without it the last in sorted order.
+    shift
+        How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
+    sample_weight
+        One weight per row; weight 2 is the row twice.
+    """
+    columns = _columns(frame, graph)
+    n = len(columns[graph.protected])
+    weight = _weights(sample_weight, n)
+    x = np.column_stack([_numbers(columns[name], name, "feature") for name in graph.features])
+    coding, a = _code_protected(columns[graph.protected], graph.protected, reference, shift, weight)
+    outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome)
+    scaling = _scaling(x, weight, graph.features)
+    first, row_of = distinct(a, x)
+    alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(scaling.apply(x[first])), *[a[first]] * 3)
+    index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(n)
+    rows = _gather(alike, row_of, y, weight, keep_all=True)
+    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, weight, index)
+
+
+# ---------------------------------------------------------------- coding
+
+
+def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
+    """Add up weights and outcomes of the rows that are alike."""
+    sums = [np.bincount(row_of, values, minlength=rows.a.size) for values in (weight, weight * y, weight * y**2)]
+    if keep_all:
+        return Rows(rows.a, rows.a_cf, rows.x, *sums)
+    return rows.with_outcome(*sums)
+
+
+def _code_protected(
+    column: nw.Series[Any], name: str, reference: Any, shift: float | None, weight: Array
+) -> tuple[ProtectedCoding, Array]:
+    """Code two levels as -1/+1; keep more numeric values as they are."""
+    levels = _levels(column, name)
+    if len(levels) == 1:
+        raise DataError(f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with")
+    if len(levels) == 2:
+        if shift is not None:
+            raise SettingError(f"shift is {shift}, but '{name}' has two levels: its counterfactual is the other level")
+        if reference is not None and reference not in levels:
+            raise SettingError(f"reference {reference!r} is not a level of '{name}': give {levels[0]!r} or {levels[1]!r}")
+        low, high = levels if reference is None or reference == levels[1] else levels[::-1]
+        is_high = np.fromiter((value == high for value in column.to_list()), dtype=bool, count=len(column))
+        for level, members in ((low, ~is_high), (high, is_high)):
+            if weight[members].sum() == 0:
+                raise DataError(f"the group '{level}' of '{name}' has no weight: there is nobody to compare with")
+        return ProtectedCoding(name, (low, high)), np.where(is_high, 1.0, -1.0)
+    if not column.dtype.is_numeric():
+        shown = ", ".join(repr(level) for level in levels[:4])
+        raise DataError(
+            f"the protected attribute '{name}' has {len(levels)} categories ({shown}, ...): fairstress compares two groups "
+            "or a numeric attribute; merge categories into two"
+        )
+    if reference is not None:
+        raise SettingError(f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out")
+    a = _numbers(column, name, "protected attribute")
+    step = float(np.sqrt(np.cov(a, aweights=weight, ddof=0))) if shift is None else _finite_shift(shift)
+    return ProtectedCoding(name, None, step), a
+
+
+def _finite_shift(shift: float) -> float:
+    if not np.isfinite(shift) or shift == 0:
+        raise SettingError(f"shift is {shift}: give a finite number other than 0")
+    return float(shift)
+
+
+def _code_outcome(column: nw.Series[Any], name: str) -> tuple[tuple[Any, Any] | None, Array]:
+    """Code a two-valued outcome as 0/1; keep any other numeric outcome as it is."""
+    levels = _levels(column, name)
+    if len(levels) == 1:
+        raise DataError(f"the outcome '{name}' is {levels[0]!r} in every row: there is nothing to predict")
+    if len(levels) > 2:
+        return None, _numbers(column, name, "outcome")
+    coded = np.fromiter((value == levels[1] for value in column.to_list()), dtype=float, count=len(column))
+    return (levels[0], levels[1]), coded
+
+
+def _levels(column: nw.Series[Any], name: str) -> list[Any]:
+    """Give the distinct values in sorted order, none missing."""
+    _check_complete(column, name)
+    values = column.unique().to_list()
+    try:
+        return sorted(values)
+    except TypeError:  # mixed types have no order of their own
+        return sorted(values, key=str)
+
+
+def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
+    """Weighted means and standard deviations; a constant column is refused."""
+    mean = weight @ x / weight.sum()
+    deviation = np.sqrt(weight @ (x - mean) ** 2 / weight.sum())
+    counted = x[weight > 0]
+    for name, low, high in zip(features, counted.min(axis=0), counted.max(axis=0), strict=True):
+        if low == high:
+            raise DataError(f"column '{name}' is constant ({low:g}): remove it from the graph")
+    return Scaling(mean, deviation)
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
+    """Take the graph's columns out of any eager data frame."""
+    names = [str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", []))]
+    _check_unique(names)
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
+        ) from None
+    wanted = (graph.protected, *graph.features, graph.outcome)
+    for name in wanted:
+        if name not in table.columns:
+            raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
+    if len(table) == 0:
+        raise DataError("the data have no rows")
+    return {name: table[name] for name in wanted}
+
+
+def _check_unique(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"the data have two columns named '{name}': rename one of them")
+        seen.add(name)
+
+
+def _check_complete(column: nw.Series[Any], name: str) -> None:
+    """Refuse missing values, NaN included, saying how many and where the first stands."""
+    missing = column.is_null().to_numpy().astype(bool)
+    if column.dtype.is_float():
+        missing |= column.is_nan().fill_null(True).to_numpy().astype(bool)
+    _refuse(missing, name, "missing", "drop or impute them before the audit; fairstress never does so silently")
+
+
+def _numbers(column: nw.Series[Any], name: str, role: str) -> Array:
+    """Give a numeric column as floats; text, booleans, missing and infinite values are refused."""
+    if not column.dtype.is_numeric():
+        raise DataError(
+            f"{role} '{name}' is not numeric (its type is {column.dtype}): code it as numbers before the audit"
+        )
+    _check_complete(column, name)
+    values = column.cast(nw.Float64).to_numpy().astype(float)
+    _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
+    return values
+
+
+def _refuse(bad: Any, name: str, what: str, way_out: str) -> None:
+    count = int(bad.sum())
+    if count:
+        noun = "value" if count == 1 else "values"
+        raise DataError(f"column '{name}' has {count} {what} {noun} (first in row {int(bad.argmax())}): {way_out}")
+
+
+def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
+    """Check one non-negative, finite weight per row."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight holds something that is not a number: give one number per row") from None
+    if weight.shape != (n,):
+        raise DataError(f"sample_weight has shape {weight.shape}, but the data have {n} rows: give one weight per row")
+    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+        raise DataError("sample_weight must be finite, nowhere negative and somewhere positive")
+    return weight

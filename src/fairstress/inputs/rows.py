@@ -1,0 +1,72 @@
+"""The one door to row data: distinct rows of (A, X) with weights, handed out in cache-sized blocks.
+
+Everything that later rooms compute from rows is a sum over blocks. Identical rows are kept once with the sum of their
+weights: exact, and several times less work on coarse data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Distinct rows of the coded table with what the outcome sums to in each.
+
+    Counts, survey weights and bootstrap weights are all ``weight``.
+    """
+
+    a: Array  # (r,) protected attribute, coded
+    a_cf: Array  # (r,) its counterfactual value
+    x: Array  # (r, m) features, standardised
+    weight: Array  # (r,) sum of the weights of the rows that are alike
+    y: Array  # (r,) weighted sum of the outcome
+    y_square: Array  # (r,) weighted sum of the squared outcome
+
+    @property
+    def n(self) -> float:
+        """Sum of the weights: the number of people that the rows stand for."""
+        return float(self.weight.sum())
+
+    def blocks(self, size: int = BLOCK) -> Iterator[Rows]:
+        """Hand out the rows in order, ``size`` at a time."""
+        for start in range(0, self.a.size, size):
+            yield self._take(slice(start, start + size))
+
+    def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
+        """Give the same rows under other weights, without those that now weigh nothing."""
+        kept = weight > 0
+        return Rows(self.a, self.a_cf, self.x, weight, y, y_square)._take(kept)
+
+    def _take(self, which: slice | NDArray[np.bool_]) -> Rows:
+        return Rows(
+            self.a[which],
+            self.a_cf[which],
+            self.x[which],
+            self.weight[which],
+            self.y[which],
+            self.y_square[which],
+        )
+
+
+def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:
+    """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row."""
+    frame = pd.DataFrame(np.column_stack([a, x]))
+    group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
+    _, first = np.unique(group_of, return_index=True)
+    return first.astype(np.intp), group_of
+
+
+def join(parts: Sequence[Rows]) -> Rows:
+    """Put rows end to end."""
+    return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))

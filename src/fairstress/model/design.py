@@ -1,0 +1,179 @@
+"""The design: one equation per feature, and the moments through which any fit sees the data."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.model.embedding import Embedding, EmbeddingFactory, Input
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """The structural equation of one feature, ``x_j = phi_j(parents)' w_j + noise``."""
+
+    feature: str
+    column: int  # j, the feature's column in x
+    uses_protected: bool
+    parents: tuple[int, ...]  # columns of the parents that are features
+    moves: bool  # whether the feature descends from the protected attribute
+    degree: int
+    embedding: Embedding
+
+    def inputs(self, a: Array, x: Array) -> Array:
+        """Gather the parents' values, the protected attribute first, as (r, p)."""
+        Z = np.empty((a.size, self.uses_protected + len(self.parents)), order="F")
+        if self.uses_protected:
+            Z[:, 0] = a
+        Z[:, self.uses_protected :] = x[:, list(self.parents)]
+        return Z
+
+    def values(self, a: Array, x: Array) -> Array:
+        """Columns ``phi_j`` for each row, as (r, d)."""
+        return self.embedding.values(self.inputs(a, x))
+
+    def slopes(self, a: Array, x: Array, W: Array) -> Array:
+        """Derivatives of ``phi_j' w`` by the parents that are features, per column of ``W``, as (r, parents, k)."""
+        return self.embedding.slopes(self.inputs(a, x), W)[:, self.uses_protected :]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The structural equations in topological order, their weights side by side in one vector."""
+
+    equations: tuple[Equation, ...]
+    feature_of: IntArray  # (D,) the equation that each weight belongs to
+    slices: tuple[slice, ...]  # where each equation's weights stand
+
+    @classmethod
+    def of(cls, equations: Sequence[Equation]) -> Design:
+        """Lay the equations' weights side by side."""
+        widths = [len(equation.embedding.terms) for equation in equations]
+        ends = np.cumsum([0, *widths]).tolist()
+        slices = tuple(slice(start, end) for start, end in itertools.pairwise(ends))
+        return cls(tuple(equations), np.repeat(np.arange(len(widths)), widths), slices)
+
+    def penalties(self, penalty: float, *, penalise_constant: bool) -> Array:
+        """(D,) the ridge penalty of each weight."""
+        parts = [column_penalties(e.embedding, penalty, penalise_constant=penalise_constant) for e in self.equations]
+        return np.concatenate(parts)
+
+    def values(self, a: Array, x: Array) -> Array:
+        """All equations' columns side by side, as (r, D)."""
+        return np.hstack([equation.values(a, x) for equation in self.equations])
+
+    def fitted(self, a: Array, x: Array, w: Array) -> Array:
+        """``Phi w``: each feature's regression function at the parents' values in ``x``, as (r, m)."""
+        columns = [e.values(a, x) @ w[s] for e, s in zip(self.equations, self.slices, strict=True)]
+        return np.column_stack(columns)
+
+
+def column_penalties(embedding: Embedding, penalty: float, *, penalise_constant: bool) -> Array:
+    """(d,) the penalty of each column: shared by equal columns, none on the constant unless asked for."""
+    found = penalty / embedding.repeats
+    if not penalise_constant:
+        found[0] = 0.0
+    return np.asarray(found)
+
+
+def build_design(table: Table, degrees: Mapping[str, int], embedding: EmbeddingFactory) -> Design:
+    """Give every feature its equation, with the degrees asked for."""
+    return Design.of([build_equation(table, name, degrees[name], embedding) for name in table.graph.features])
+
+
+def build_equation(table: Table, feature: str, degree: int, embedding: EmbeddingFactory) -> Equation:
+    """Give the equation of one feature up to a degree."""
+    graph = table.graph
+    names = graph.parents(feature)
+    uses_protected = graph.protected in names
+    parents = tuple(sorted(graph.features.index(name) for name in names if name != graph.protected))
+    inputs = [protected_input(table)] if uses_protected else []
+    inputs += [feature_input(table, j) for j in parents]
+    return Equation(
+        feature=feature,
+        column=graph.features.index(feature),
+        uses_protected=uses_protected,
+        parents=parents,
+        moves=feature in graph.descendants(graph.protected),
+        degree=degree,
+        embedding=embedding(inputs, degree),
+    )
+
+
+def protected_input(table: Table) -> Input:
+    """Describe the protected attribute to an embedding."""
+    coding = table.protected
+    return Input(coding.name, coding.is_binary, None if coding.is_binary else count_values(table.rows.a))
+
+
+def feature_input(table: Table, j: int) -> Input:
+    """Describe a feature to an embedding."""
+    return Input(table.graph.features[j], n_values=count_values(table.rows.x[:, j]))
+
+
+def count_values(values: Array) -> int:
+    """Count distinct values, alike to twelve digits of their spread."""
+    spread = float(np.ptp(values)) or 1.0
+    return int(np.unique(np.round(values / spread, 12)).size)
+
+
+# ---------------------------------------------------------------- moments
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Sums over rows that a fit needs; they add over chunks, folds and workers.
+
+    ``G = Phi'Phi`` (D, D), ``C = Phi'X`` (D, m), ``S = X'X`` (m, m), ``total = X'1`` (m,), n the sum of the weights.
+    """
+
+    G: Array
+    C: Array
+    S: Array
+    total: Array
+    n: float
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.G + other.G, self.C + other.C, self.S + other.S, self.total + other.total, self.n + other.n
+        )
+
+    def __sub__(self, other: Moments) -> Moments:
+        return Moments(
+            self.G - other.G, self.C - other.C, self.S - other.S, self.total - other.total, self.n - other.n
+        )
+
+
+def structural_moments(rows: Rows, equations: Sequence[Equation]) -> Moments:
+    """Moments of some equations' columns with their features."""
+    targets = [equation.column for equation in equations]
+    design = Design.of(equations)
+    return add_up(_feature_moments(design.values(b.a, b.x), b.x[:, targets], b.weight) for b in rows.blocks())
+
+
+def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:
+    """Moments of any columns of the rows with the outcome."""
+    return add_up(_outcome_moments(columns(block), block) for block in rows.blocks())
+
+
+def add_up(parts: Iterable[Moments]) -> Moments:
+    """Add moments of chunks, folds or workers."""
+    return functools.reduce(operator.add, parts)
+
+
+def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:
+    weighted = Phi * weight[:, None]
+    X_weighted = X * weight[:, None]
+    return Moments(weighted.T @ Phi, weighted.T @ X, X.T @ X_weighted, X_weighted.sum(axis=0), float(weight.sum()))
+
+
+def _outcome_moments(Phi: Array, block: Rows) -> Moments:
+    G = (Phi * block.weight[:, None]).T @ Phi
+    return Moments(G, Phi.T @ block.y[:, None], block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)

@@ -1,0 +1,150 @@
+"""Embeddings: the fixed functions in which a structural equation is linear, with their slopes."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from fairstress.inputs.rows import Array
+
+Exponents = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One variable that enters an embedding."""
+
+    name: str
+    is_sign: bool = False  # coded -1/+1, so that its square is 1
+    n_values: int | None = None  # how many distinct values the data have; None is "many"
+
+
+class Embedding(Protocol):
+    """The seam for other function classes: values, and slopes with respect to the inputs.
+
+    The first column is the constant 1. ``repeats`` says over how many equal columns a weight is spread when it is
+    penalised; it is 1 everywhere for an embedding whose columns all differ.
+    """
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the d columns."""
+        ...
+
+    @property
+    def repeats(self) -> Array:
+        """How many equal columns each of the d columns stands for."""
+        ...
+
+    def values(self, Z: Array) -> Array:
+        """Columns ``phi(z)`` of the inputs (r, p), as (r, d)."""
+        ...
+
+    def slopes(self, Z: Array, W: Array) -> Array:
+        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
+        ...
+
+
+EmbeddingFactory = Callable[[Sequence[Input], int], Embedding]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """All monomials up to a degree.
+
+    A -1/+1 input has ``A^2 = 1`` and ``A^3 = A``, so that some monomials are equal. The paper keeps them all and lets
+    the ridge spread its penalty over them. Here equal monomials are one column and ``repeats`` counts them: a weight W
+    spread evenly over c equal columns costs ``lam W^2 / c``, so the fitted functions are the same, and at penalty 0 the
+    normal matrix stays regular. The power of any other input is at most its number of distinct values less 1.
+
+    Examples
+    --------
+    >>> law = Polynomial.of([Input("race", is_sign=True), Input("ugpa")], 2)
+    >>> law.terms
+    ('1', 'race', 'ugpa', 'race*ugpa', 'ugpa^2')
+    >>> law.repeats
+    array([2., 1., 1., 1., 1.])
+    """
+
+    terms: tuple[str, ...]
+    repeats: Array  # (d,)
+    exponents: tuple[Exponents, ...]
+    _steps: tuple[tuple[int, int], ...] = field(repr=False)  # column = earlier column * input
+    _derivatives: tuple[Array, ...] = field(repr=False)  # per input k: d/dz_k maps weights to weights
+
+    @classmethod
+    def of(cls, inputs: Sequence[Input], degree: int) -> Polynomial:
+        """Build the embedding of some inputs up to a degree."""
+        counts = Counter(_reduced_monomials(inputs, degree))
+        exponents = tuple(sorted(counts, key=lambda e: (sum(e), [-power for power in e])))
+        position = {e: i for i, e in enumerate(exponents)}
+        return cls(
+            terms=tuple(_term(inputs, e) for e in exponents),
+            repeats=np.array([float(counts[e]) for e in exponents]),
+            exponents=exponents,
+            _steps=tuple(_step(e, position) for e in exponents[1:]),
+            _derivatives=tuple(_derivative(exponents, position, k) for k in range(len(inputs))),
+        )
+
+    def values(self, Z: Array) -> Array:
+        """Columns ``phi(z)`` of the inputs (r, p), as (r, d)."""
+        return self._columns(Z, len(self.terms))
+
+    def slopes(self, Z: Array, W: Array) -> Array:
+        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
+        n_lower = self._derivatives[0].shape[0] if self._derivatives else 1
+        lower = self._columns(Z, n_lower)
+        found = np.empty((Z.shape[0], Z.shape[1], W.shape[1]))
+        for k, D in enumerate(self._derivatives):
+            found[:, k] = lower @ (D @ W)
+        return found
+
+    def _columns(self, Z: Array, count: int) -> Array:
+        """The first columns; each is an earlier one times an input."""
+        columns = np.empty((count, Z.shape[0]))
+        columns[0] = 1.0
+        for i, (earlier, k) in enumerate(self._steps[: count - 1], start=1):
+            np.multiply(columns[earlier], Z[:, k], out=columns[i])
+        return columns.T
+
+
+def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:
+    """Exponents of every monomial up to the degree, those of -1/+1 inputs modulo 2, powers beyond the data left out."""
+    found = []
+    for total in range(degree + 1):
+        for combination in itertools.combinations_with_replacement(range(len(inputs)), total):
+            power = [combination.count(k) for k in range(len(inputs))]
+            if all(v.is_sign or v.n_values is None or e < v.n_values for v, e in zip(inputs, power, strict=True)):
+                found.append(tuple(e % 2 if v.is_sign else e for v, e in zip(inputs, power, strict=True)))
+    return found
+
+
+def _term(inputs: Sequence[Input], exponents: Exponents) -> str:
+    """Name a monomial: ``race*ugpa^2``."""
+    factors = [v.name if e == 1 else f"{v.name}^{e}" for v, e in zip(inputs, exponents, strict=True) if e]
+    return "*".join(factors) or "1"
+
+
+def _lower(exponents: Exponents, k: int) -> Exponents:
+    return tuple(e - (i == k) for i, e in enumerate(exponents))
+
+
+def _step(exponents: Exponents, position: dict[Exponents, int]) -> tuple[int, int]:
+    """Say which earlier column, times which input, makes this one."""
+    k = max(i for i, e in enumerate(exponents) if e)
+    return position[_lower(exponents, k)], k
+
+
+def _derivative(exponents: tuple[Exponents, ...], position: dict[Exponents, int], k: int) -> Array:
+    """Matrix that takes weights to the weights of the derivative by input k, on the columns below the top degree."""
+    n_lower = 1 + max((position[_lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
+    D = np.zeros((n_lower, len(exponents)))
+    for column, e in enumerate(exponents):
+        if e[k]:
+            D[position[_lower(e, k)], column] = e[k]
+    return D

@@ -1,0 +1,161 @@
+"""Predictors of the outcome: polynomial ridge, logistic where the outcome has two values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from fairstress.errors import SettingError
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.design import Moments, column_penalties, outcome_moments
+from fairstress.model.embedding import Input, Polynomial
+from fairstress.model.linear import Factor, dependent_column, ridge
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a predictor may look at: named inputs, and how to gather them from a block of rows."""
+
+    inputs: tuple[Input, ...]
+    gather: Callable[[Rows], Array]  # (r, p)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor:
+    """A fitted ``f(z) = phi(z)' theta``, through the logistic function for a two-valued outcome."""
+
+    embedding: Polynomial
+    weights: Array  # (d,) theta
+    degree: int
+    penalty: float
+    is_logistic: bool
+    r2: float  # in-sample share of the variance explained (of the deviance, if logistic)
+
+    def predict(self, Z: Array) -> Array:
+        """Predicted outcome, or probability of the outcome's last level, for inputs (r, p)."""
+        return self._link(self.embedding.values(Z) @ self.weights)
+
+    def slopes(self, Z: Array) -> Array:
+        """Derivatives of the prediction with respect to the inputs, as (r, p)."""
+        slopes = self.embedding.slopes(Z, self.weights[:, None])[:, :, 0]
+        if self.is_logistic:
+            p = self.predict(Z)
+            slopes = slopes * (p * (1 - p))[:, None]
+        return slopes
+
+    def _link(self, linear: Array) -> Array:
+        return np.asarray(special.expit(linear)) if self.is_logistic else linear
+
+
+def fit_predictor(
+    rows: Rows, source: Source, degree: int, penalty: float, *, is_logistic: bool, penalise_constant: bool
+) -> Predictor:
+    """Fit a polynomial of some degree under some penalty."""
+    embedding = Polynomial.of(source.inputs, degree)
+    penalties = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
+    if penalty == 0:
+        check_independent(outcome_moments(rows, lambda b: embedding.values(source.gather(b))).G, embedding.terms, "the predictor")
+    fit_weights = _logistic if is_logistic else _least_squares
+    weights, r2 = fit_weights(rows, embedding, source, penalties)
+    return Predictor(embedding, weights, degree, penalty, is_logistic, r2)
+
+
+def check_independent(G: Array, terms: Sequence[str], where: str) -> None:
+    """Refuse, without a penalty, columns that determine each other."""
+    column = dependent_column(G)
+    if column is not None:
+        raise SettingError(
+            f"the term '{terms[column]}' of {where} is determined by its other terms, so that penalty 0 has no unique "
+            "fit: give a positive penalty or a lower degree, or remove a redundant column"
+        )
+
+
+# ---------------------------------------------------------------- ridge
+
+
+def squared_errors(moments: Moments, theta: Array) -> float:
+    """Sum of squared errors of ``phi' theta`` on the rows behind some moments."""
+    return float(moments.S[0, 0] - 2 * theta @ moments.C[:, 0] + theta @ moments.G @ theta)
+
+
+def total_squares(*moments: Moments) -> float:
+    """Sum of squares of all targets, stacked, about their common mean."""
+    squares = sum(float(np.trace(part.S)) for part in moments)
+    count = sum(part.n * part.total.size for part in moments)
+    return squares - sum(float(part.total.sum()) for part in moments) ** 2 / count
+
+
+def _least_squares(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:
+    """Ridge weights from moments, and R2."""
+    moments = outcome_moments(rows, lambda block: embedding.values(source.gather(block)))
+    theta = ridge(moments.G, moments.C[:, 0], penalties)
+    return theta, 1 - squared_errors(moments, theta) / total_squares(moments)
+
+
+# ---------------------------------------------------------------- logistic
+
+
+def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) -> float:
+    """``-2 log likelihood`` of a logistic model."""
+    total = 0.0
+    for block in rows.blocks():
+        linear = embedding.values(source.gather(block)) @ theta
+        total += 2 * float(block.weight @ np.logaddexp(0, linear) - block.y @ linear)
+    return total
+
+
+def logistic_weights(
+    rows: Rows, embedding: Polynomial, source: Source, penalties: Array, start: Array | None = None
+) -> Array:
+    """Minimise deviance plus penalty by Newton with step halving."""
+    theta = np.zeros(penalties.size) if start is None else start
+    value = deviance(rows, embedding, source, theta) + penalties @ theta**2
+    for _ in range(100):
+        g, H = _logistic_derivatives(rows, embedding, source, theta)
+        g, H = g + 2 * penalties * theta, H + 2 * np.diag(penalties)
+        step = -_factor(H).solve(g)
+        decrease = float(-g @ step) / 2
+        for halving in range(30):
+            trial = theta + step / 2**halving
+            trial_value = deviance(rows, embedding, source, trial) + penalties @ trial**2
+            if trial_value <= value or decrease <= 1e-11 * rows.n:
+                break
+        theta, value = trial, trial_value
+        if decrease <= 1e-11 * rows.n:
+            return theta
+    raise SettingError(_SEPARATED)
+
+
+_SEPARATED = (
+    "the logistic predictor does not settle: the inputs separate the two outcomes, or nearly so; "
+    "give a larger predictor_penalty or a lower predictor_degree"
+)
+
+
+def _factor(H: Array) -> Factor:
+    try:
+        return Factor.of(H)
+    except np.linalg.LinAlgError:
+        raise SettingError(_SEPARATED) from None
+
+
+def _logistic_derivatives(rows: Rows, embedding: Polynomial, source: Source, theta: Array) -> tuple[Array, Array]:
+    """Gradient and Hessian of the deviance."""
+    g, H = np.zeros(theta.size), np.zeros((theta.size, theta.size))
+    for block in rows.blocks():
+        Phi = embedding.values(source.gather(block))
+        p = special.expit(Phi @ theta)
+        g += 2 * Phi.T @ (block.weight * p - block.y)
+        H += 2 * (Phi * (block.weight * p * (1 - p))[:, None]).T @ Phi
+    return g, H
+
+
+def _logistic(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:
+    """Logistic weights, and the share of the deviance explained."""
+    theta = logistic_weights(rows, embedding, source, penalties)
+    mean = rows.y.sum() / rows.n
+    null = -2 * rows.n * (special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
+    return theta, 1 - deviance(rows, embedding, source, theta) / float(null)

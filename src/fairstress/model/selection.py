@@ -1,0 +1,125 @@
+"""Cross-validation of degrees and penalties, from the moments of contiguous folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fairstress.errors import DataError
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array, Rows, join
+from fairstress.model.design import Moments, add_up, build_equation, column_penalties, outcome_moments, structural_moments
+from fairstress.model.embedding import Embedding, EmbeddingFactory, Polynomial
+from fairstress.model.linear import ridge
+from fairstress.model.predictor import Source, deviance, logistic_weights, squared_errors, total_squares
+
+
+def choose_structure(
+    table: Table,
+    folds: Sequence[Rows],
+    degrees: Mapping[str, Sequence[int]],
+    penalties: Sequence[float],
+    *,
+    embedding: EmbeddingFactory,
+    penalise_constant: bool,
+) -> tuple[dict[str, int], float]:
+    """Choose a degree per feature and one shared penalty by the mean over folds of the R2 of all features stacked.
+
+    The fit is plain ridge at unit scales. For a given penalty the score is a sum over features, so that no product of
+    degrees needs fitting: each feature takes its best degree, and the penalties are compared on that.
+    """
+    if len(penalties) == 1 and all(len(options) == 1 for options in degrees.values()):
+        return {name: options[0] for name, options in degrees.items()}, penalties[0]
+    errors: dict[str, Array] = {}  # per feature (degrees, penalties, folds)
+    totals: list[Moments] = []
+    for name, options in degrees.items():
+        tables = []
+        for degree in options:
+            equation = build_equation(table, name, degree, embedding)
+            moments = [structural_moments(fold, [equation]) for fold in folds]
+            tables.append(_held_out_errors(moments, equation.embedding, penalties, penalise_constant=penalise_constant))
+        errors[name] = np.array(tables)
+        totals.append(moments)
+    spread = np.array([total_squares(*parts) for parts in zip(*totals, strict=True)])
+    losses = {name: (error / spread).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
+    best = int(np.argmin(sum(loss.min(axis=0) for loss in losses.values())))
+    return {name: degrees[name][int(loss[:, best].argmin())] for name, loss in losses.items()}, penalties[best]
+
+
+def choose_predictor(
+    folds: Sequence[Rows],
+    source: Source,
+    degrees: Sequence[int],
+    penalties: Sequence[float],
+    *,
+    is_logistic: bool,
+    penalise_constant: bool,
+) -> tuple[int, float]:
+    """Choose degree and penalty by the mean over folds of R2 (of the mean log likelihood, if logistic)."""
+    if len(degrees) == len(penalties) == 1:
+        return degrees[0], penalties[0]
+    losses = np.empty((len(degrees), len(penalties)))
+    score = _logistic_losses if is_logistic else _ridge_losses
+    for i, degree in enumerate(degrees):
+        losses[i] = score(folds, source, Polynomial.of(source.inputs, degree), penalties, penalise_constant)
+    row, column = np.unravel_index(int(losses.argmin()), losses.shape)
+    return degrees[int(row)], penalties[int(column)]
+
+
+# ---------------------------------------------------------------- scores
+
+
+def _held_out_errors(
+    moments: Sequence[Moments], embedding: Embedding, penalties: Sequence[float], *, penalise_constant: bool
+) -> Array:
+    """Sum of squared errors on each fold of the ridge fitted to the others, as (penalties, folds)."""
+    whole = add_up(moments)
+    found = np.empty((len(penalties), len(moments)))
+    for i, penalty in enumerate(penalties):
+        columns = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
+        for f, held_out in enumerate(moments):
+            rest = whole - held_out
+            found[i, f] = squared_errors(held_out, _ridge(rest, columns, penalty, embedding))
+    return found
+
+
+def _ridge(moments: Moments, columns: Array, penalty: float, embedding: Embedding) -> Array:
+    try:
+        return ridge(moments.G, moments.C[:, 0], columns)
+    except np.linalg.LinAlgError:
+        raise DataError(
+            f"cross-validation cannot fit the terms {', '.join(embedding.terms)} with penalty {penalty:g}: "
+            "they are collinear in a fold; give larger penalties or a lower max_degree"
+        ) from None
+
+
+def _ridge_losses(
+    folds: Sequence[Rows], source: Source, embedding: Polynomial, penalties: Sequence[float], penalise_constant: bool
+) -> Array:
+    """(penalties,) mean over folds of 1 - R2."""
+    moments = [outcome_moments(fold, lambda block: embedding.values(source.gather(block))) for fold in folds]
+    spread = np.array([total_squares(part) for part in moments])
+    if (spread <= 1e-12 * np.array([part.S[0, 0] for part in moments])).any():
+        raise DataError(
+            "the outcome is constant within one of the contiguous folds of cross-validation: put the rows in another order, "
+            "or give predictor_degree and predictor_penalty"
+        )
+    errors = _held_out_errors(moments, embedding, penalties, penalise_constant=penalise_constant)
+    return np.asarray((errors / spread).mean(axis=1))
+
+
+def _logistic_losses(
+    folds: Sequence[Rows], source: Source, embedding: Polynomial, penalties: Sequence[float], penalise_constant: bool
+) -> Array:
+    """(penalties,) mean over folds of the held-out deviance per person."""
+    found = np.zeros((len(penalties), len(folds)))
+    for f, held_out in enumerate(folds):
+        rest = join([fold for g, fold in enumerate(folds) if g != f])
+        theta = None
+        # from the largest penalty down, so that each fit starts close to its solution
+        for i in sorted(range(len(penalties)), key=lambda i: -penalties[i]):
+            columns = column_penalties(embedding, penalties[i], penalise_constant=penalise_constant)
+            theta = logistic_weights(rest, embedding, source, columns, theta)
+            found[i, f] = deviance(held_out, embedding, source, theta) / held_out.n
+    return np.asarray(found.mean(axis=1))

@@ -1,0 +1,97 @@
+"""Tool 1: CFU along a grid of correlations of one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairstress.errors import Status
+from fairstress.inputs.notation import Edge
+from fairstress.inputs.rows import Array
+from fairstress.sensitivity.correlation import pair_matrix
+from fairstress.sensitivity.evaluate import Claim, evaluate
+
+Progress = Callable[[int, int], None]  # steps done, steps in all
+
+# CFU below this share of the outcome's variance is rounding: what an exact zero looks like after 1e-10 relative errors
+ROUNDING = 1e-18
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """CFU of the audited predictor for each correlation of one pair, all other pairs at 0."""
+
+    pair: Edge
+    correlation: Array  # (g,)
+    cfu: Array  # (g,) squared units of the outcome
+    cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no unique fit
+    log_likelihood: Array  # (g,) of Model B
+    status: tuple[Status, ...]
+    outcome_variance: float
+    penalty: float
+
+    @property
+    def worst(self) -> tuple[float, float]:
+        """The correlation with the largest CFU, and that CFU."""
+        i = int(self.cfu.argmax())
+        return float(self.correlation[i]), float(self.cfu[i])
+
+    @property
+    def shows_penalty_only(self) -> bool:
+        """Whether the curve moves at the chosen penalty, but not at penalty 0."""
+        if self.cfu_unpenalised is None or self.penalty == 0:
+            return False
+        negligible = ROUNDING * self.outcome_variance
+        return bool(self.cfu_unpenalised.max() <= negligible < self.cfu.max())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per correlation."""
+        return pd.DataFrame(
+            {
+                "correlation": self.correlation,
+                "cfu": self.cfu,
+                "cfu_unpenalised": np.nan if self.cfu_unpenalised is None else self.cfu_unpenalised,
+                "log_likelihood": self.log_likelihood,
+                "status": [str(s) for s in self.status],
+            }
+        )
+
+    def summary(self) -> str:
+        """Say in prose what the profile shows."""
+        from fairstress.report.summary import profile_summary
+
+        return profile_summary(self)
+
+
+def profile(
+    claim: Claim,
+    unpenalised: Claim | None,
+    pair: Edge,
+    position: tuple[int, int],
+    grid: Sequence[float],
+    outcome_variance: float,
+    penalty: float,
+    progress: Progress | None = None,
+) -> Profile:
+    """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
+    m = claim.model_a.log_scales.size
+    found, without = [], []
+    for step, p in enumerate(grid):
+        P = pair_matrix(position, p, m)
+        found.append(evaluate(claim, P))
+        without.append(evaluate(unpenalised, P).cfu if unpenalised else np.nan)
+        if progress:
+            progress(step + 1, len(grid))
+    return Profile(
+        pair=pair,
+        correlation=np.array(grid, dtype=float),
+        cfu=np.array([f.cfu for f in found]),
+        cfu_unpenalised=np.array(without) if unpenalised else None,
+        log_likelihood=np.array([f.log_likelihood for f in found]),
+        status=tuple(f.fit.status for f in found),
+        outcome_variance=outcome_variance,
+        penalty=penalty,
+    )
