@@ -1,9 +1,9 @@
 """fairstress stress-tests claims of counterfactual fairness against hidden confounding."""
 
+from fairstress import datasets
 from fairstress.audit import Audit
 from fairstress.errors import FairstressError, FairstressWarning, Status
-from fairstress.inputs import datasets
 from fairstress.inputs.graph import CausalGraph
+from fairstress.version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["Audit", "CausalGraph", "FairstressError", "FairstressWarning", "Status", "datasets"]
+__all__ = ["Audit", "CausalGraph", "FairstressError", "FairstressWarning", "Status", "__version__", "datasets"]

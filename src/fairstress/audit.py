@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairstress.errors import FairstressWarning, SettingError, Status, did_you_mean
+from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
@@ -21,17 +22,15 @@ from fairstress.model.design import (
     Design,
     build_design,
     count_values,
-    feature_input,
-    protected_input,
+    describer,
     structural_moments,
 )
 from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
 from fairstress.model.fit import Fit, System, check_noise, fit
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
-from fairstress.sensitivity.correlation import check_correlation, read_correlation, read_pair
 from fairstress.sensitivity.evaluate import Claim, cfu_by_row, evaluate
-from fairstress.sensitivity.profile import Profile, Progress, profile
+from fairstress.sensitivity.profile import Context, Profile, Progress, profile
 
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
@@ -223,7 +222,7 @@ class Audit:
             Called with (steps done, steps in all).
         """
         position = read_pair(pair, self.graph, self.variables)
-        points = np.linspace(-0.99, 0.99, 201) if grid is None else list(grid)
+        points = np.linspace(-0.99, 0.99, 201).round(10) + 0.0 if grid is None else list(grid)
         if len(points) == 0:
             raise SettingError("grid is empty: give at least one correlation")
         return profile(
@@ -232,8 +231,7 @@ class Audit:
             (self.variables[position[0]], self.variables[position[1]]),
             position,
             [check_correlation(p, "the grid") for p in points],
-            self.outcome_variance,
-            self.settings.penalty,
+            self._context,
             progress,
         )
 
@@ -263,6 +261,11 @@ class Audit:
             return builder.claim(self.claim.design, 0.0)
         except SettingError:
             return None
+
+    @property
+    def _context(self) -> Context:
+        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
+        return Context(self.outcome_variance, self.settings.penalty, self.claim.model_a.log_likelihood, levels)
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
@@ -312,7 +315,9 @@ class _Choice:
         given = {name: (_whole(value, f"degrees['{name}']"),) for name, value in (degrees or {}).items()}
         for name in given:
             if name not in graph.features:
-                raise SettingError(f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}")
+                raise SettingError(
+                    f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}"
+                )
         return cls(
             degrees={name: given.get(name, options) for name in graph.features},
             structural_penalties=offered if penalty is None else (_penalty(penalty, "penalty"),),
@@ -336,15 +341,17 @@ class _Builder:
 
     def structure(self) -> tuple[Design, float]:
         """Choose degrees and penalty of the structural equations."""
+        graph, describe = self.table.graph, describer(self.table)
         degrees, penalty = choose_structure(
-            self.table,
+            graph,
             self.folds,
             self.choice.degrees,
             self.choice.structural_penalties,
+            describe=describe,
             embedding=self.embedding,
             penalise_constant=self.penalise_constant,
         )
-        return build_design(self.table, degrees, self.embedding), penalty
+        return build_design(graph, degrees, describe, self.embedding), penalty
 
     def claim(self, design: Design, penalty: float) -> Claim:
         """Fit Model A and the predictor on its residuals."""
@@ -353,7 +360,9 @@ class _Builder:
         check_noise(moments, design)
         if penalty == 0:
             for equation, where in zip(design.equations, design.slices, strict=True):
-                check_independent(moments.G[where, where], equation.embedding.terms, f"the equation of '{equation.feature}'")
+                check_independent(
+                    moments.G[where, where], equation.embedding.terms, f"the equation of '{equation.feature}'"
+                )
         system = System(moments, design.feature_of, design.penalties(penalty, penalise_constant=self.penalise_constant))
         model_a = fit(system, np.eye(len(design.equations)))
         return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
@@ -371,11 +380,11 @@ class _Builder:
 
     def baselines(self, claim: Claim) -> dict[str, Baseline]:
         """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
-        features = tuple(feature_input(self.table, j) for j in range(len(self.table.graph.features)))
+        describe = describer(self.table)
+        features = tuple(describe(name) for name in self.table.graph.features)
+        protected = describe(self.table.graph.protected)
         sources = {
-            "unconstrained": Source(
-                (protected_input(self.table), *features), lambda block: np.column_stack([block.a, block.x])
-            ),
+            "unconstrained": Source((protected, *features), lambda block: np.column_stack([block.a, block.x])),
             "blind": Source(features, lambda block: block.x),
         }
         return {name: self._baseline(name, source, claim) for name, source in sources.items()}
@@ -424,8 +433,8 @@ def _warn_of_small_groups(table: Table, design: Design) -> None:
     for level, count in table.group_sizes().items():
         if count < n_weights:
             warnings.warn(
-                f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights of "
-                "the structural equations: its part of the result rests on little",
+                f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights "
+                "of the structural equations: its part of the result rests on little",
                 FairstressWarning,
                 stacklevel=3,
             )

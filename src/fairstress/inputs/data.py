@@ -131,7 +131,8 @@ def read_table(
 
 def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
     """Add up weights and outcomes of the rows that are alike."""
-    sums = [np.bincount(row_of, values, minlength=rows.a.size) for values in (weight, weight * y, weight * y**2)]
+    parts = (weight, weight * y, weight * y**2)
+    sums = [np.bincount(row_of, values, minlength=rows.a.size).astype(float) for values in parts]
     if keep_all:
         return Rows(rows.a, rows.a_cf, rows.x, *sums)
     return rows.with_outcome(*sums)
@@ -143,12 +144,16 @@ def _code_protected(
     """Code two levels as -1/+1; keep more numeric values as they are."""
     levels = _levels(column, name)
     if len(levels) == 1:
-        raise DataError(f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with")
+        raise DataError(
+            f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
+        )
     if len(levels) == 2:
         if shift is not None:
             raise SettingError(f"shift is {shift}, but '{name}' has two levels: its counterfactual is the other level")
         if reference is not None and reference not in levels:
-            raise SettingError(f"reference {reference!r} is not a level of '{name}': give {levels[0]!r} or {levels[1]!r}")
+            raise SettingError(
+                f"reference {reference!r} is not a level of '{name}': give {levels[0]!r} or {levels[1]!r}"
+            )
         low, high = levels if reference is None or reference == levels[1] else levels[::-1]
         is_high = np.fromiter((value == high for value in column.to_list()), dtype=bool, count=len(column))
         for level, members in ((low, ~is_high), (high, is_high)):
@@ -158,8 +163,8 @@ def _code_protected(
     if not column.dtype.is_numeric():
         shown = ", ".join(repr(level) for level in levels[:4])
         raise DataError(
-            f"the protected attribute '{name}' has {len(levels)} categories ({shown}, ...): fairstress compares two groups "
-            "or a numeric attribute; merge categories into two"
+            f"the protected attribute '{name}' has {len(levels)} categories ({shown}, ...): fairstress compares "
+            "two groups or a numeric attribute; merge categories into two"
         )
     if reference is not None:
         raise SettingError(f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out")

@@ -91,7 +91,9 @@ class CausalGraph:
         """Build a graph from ``{feature: its parents}``."""
         for child, its_parents in parents.items():
             if isinstance(its_parents, str):
-                raise GraphError(f"the parents of '{child}' are the text {its_parents!r}: give a list, [{its_parents!r}]")
+                raise GraphError(
+                    f"the parents of '{child}' are the text {its_parents!r}: give a list, [{its_parents!r}]"
+                )
         edges = tuple((parent, child) for child, its_parents in parents.items() for parent in its_parents)
         roots = tuple(child for child, its_parents in parents.items() if not list(its_parents))
         return cls(edges=edges, pairs=tuple(pairs), protected=protected, outcome=outcome, nodes=roots)
@@ -119,7 +121,7 @@ class CausalGraph:
 
     @classmethod
     def from_dagitty(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
-        """Read dagitty's ``dag { ... }``; ``<->`` is a pair, and a ``[latent]`` common cause makes a pair of each two effects."""
+        """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects."""
         return cls._of(notation.read_dot(text), protected, outcome)
 
     @classmethod
@@ -128,7 +130,9 @@ class CausalGraph:
         hidden = found.latent
         for cause, effect in found.edges:
             if effect in hidden:
-                raise GraphError(f"'{effect}' is latent but '{cause}' causes it: only hidden causes without parents can be read")
+                raise GraphError(
+                    f"'{effect}' is latent but '{cause}' causes it: only hidden causes without parents can be read"
+                )
         shared = [
             pair
             for name in sorted(hidden)
@@ -157,7 +161,10 @@ class CausalGraph:
         """Give the maximal sets of variables whose errors may all be correlated with each other."""
         pair_graph: nx.Graph[str] = nx.Graph(list(self.pairs))
         rank = self.nodes.index
-        return sorted((tuple(sorted(clique, key=rank)) for clique in nx.find_cliques(pair_graph)), key=lambda c: [rank(n) for n in c])
+        return sorted(
+            (tuple(sorted(clique, key=rank)) for clique in nx.find_cliques(pair_graph)),
+            key=lambda c: [rank(n) for n in c],
+        )
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """Give the directed edges as a networkx ``DiGraph``."""

@@ -137,7 +137,9 @@ def _quote(name: str) -> str:
 # ---------------------------------------------------------------- DOT and dagitty
 
 _DOT_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
-_DOT_HEADER = re.compile(r'^\s*(?:strict\s+)?(?P<kind>digraph|graph|dag|mag|pdag|pag)\b\s*(?:[\w."]+\s*)?\{', re.IGNORECASE)
+_DOT_HEADER = re.compile(
+    r'^\s*(?:strict\s+)?(?P<kind>digraph|graph|dag|mag|pdag|pag)\b\s*(?:[\w."]+\s*)?\{', re.IGNORECASE
+)
 _DOT_TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<attributes>\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\])
@@ -150,7 +152,7 @@ _Token = tuple[str, str]
 
 
 def read_dot(text: str) -> Statements:
-    """Read a DOT ``digraph`` or a dagitty ``dag``: ``[dir=both]`` and ``<->`` are pairs, ``[latent]`` nodes hidden causes."""
+    """Read a DOT ``digraph`` or dagitty ``dag``; ``[dir=both]`` and ``<->`` are pairs, ``[latent]`` a hidden cause."""
     text = _DOT_COMMENT.sub("", text)
     header = _DOT_HEADER.match(text)
     if header is None or header["kind"].lower() not in ("digraph", "dag"):

@@ -1,0 +1,1 @@
+"""The two models: embeddings, moments, fits, selection, predictors, counterfactuals, simulation."""

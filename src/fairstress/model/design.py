@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairstress.inputs.data import Table
+from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.embedding import Embedding, EmbeddingFactory, Input
 
@@ -83,39 +84,46 @@ def column_penalties(embedding: Embedding, penalty: float, *, penalise_constant:
     return np.asarray(found)
 
 
-def build_design(table: Table, degrees: Mapping[str, int], embedding: EmbeddingFactory) -> Design:
+Describe = Callable[[str], Input]  # what an embedding must know of a variable, by its name
+
+
+def build_design(
+    graph: CausalGraph, degrees: Mapping[str, int], describe: Describe, embedding: EmbeddingFactory
+) -> Design:
     """Give every feature its equation, with the degrees asked for."""
-    return Design.of([build_equation(table, name, degrees[name], embedding) for name in table.graph.features])
+    return Design.of([build_equation(graph, name, degrees[name], describe, embedding) for name in graph.features])
 
 
-def build_equation(table: Table, feature: str, degree: int, embedding: EmbeddingFactory) -> Equation:
+def build_equation(
+    graph: CausalGraph, feature: str, degree: int, describe: Describe, embedding: EmbeddingFactory
+) -> Equation:
     """Give the equation of one feature up to a degree."""
-    graph = table.graph
-    names = graph.parents(feature)
-    uses_protected = graph.protected in names
-    parents = tuple(sorted(graph.features.index(name) for name in names if name != graph.protected))
-    inputs = [protected_input(table)] if uses_protected else []
-    inputs += [feature_input(table, j) for j in parents]
+    parents = sorted(graph.features.index(name) for name in graph.parents(feature) if name != graph.protected)
+    uses_protected = graph.protected in graph.parents(feature)
+    names = [graph.protected] * uses_protected + [graph.features[k] for k in parents]
     return Equation(
         feature=feature,
         column=graph.features.index(feature),
         uses_protected=uses_protected,
-        parents=parents,
+        parents=tuple(parents),
         moves=feature in graph.descendants(graph.protected),
         degree=degree,
-        embedding=embedding(inputs, degree),
+        embedding=embedding([describe(name) for name in names], degree),
     )
 
 
-def protected_input(table: Table) -> Input:
-    """Describe the protected attribute to an embedding."""
-    coding = table.protected
-    return Input(coding.name, coding.is_binary, None if coding.is_binary else count_values(table.rows.a))
+def describer(table: Table) -> Describe:
+    """Describe the variables of a table to embeddings."""
+    rows, features = table.rows, table.graph.features
 
+    @functools.cache
+    def describe(name: str) -> Input:
+        if name != table.graph.protected:
+            return Input(name, n_values=count_values(rows.x[:, features.index(name)]))
+        is_sign = table.protected.is_binary
+        return Input(name, is_sign, None if is_sign else count_values(rows.a))
 
-def feature_input(table: Table, j: int) -> Input:
-    """Describe a feature to an embedding."""
-    return Input(table.graph.features[j], n_values=count_values(table.rows.x[:, j]))
+    return describe
 
 
 def count_values(values: Array) -> int:
@@ -141,14 +149,10 @@ class Moments:
     n: float
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.G + other.G, self.C + other.C, self.S + other.S, self.total + other.total, self.n + other.n
-        )
+        return Moments(self.G + other.G, self.C + other.C, self.S + other.S, self.total + other.total, self.n + other.n)
 
     def __sub__(self, other: Moments) -> Moments:
-        return Moments(
-            self.G - other.G, self.C - other.C, self.S - other.S, self.total - other.total, self.n - other.n
-        )
+        return Moments(self.G - other.G, self.C - other.C, self.S - other.S, self.total - other.total, self.n - other.n)
 
 
 def structural_moments(rows: Rows, equations: Sequence[Equation]) -> Moments:

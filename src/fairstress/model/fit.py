@@ -127,8 +127,8 @@ def check_noise(moments: Moments, design: Design) -> None:
         w = ridge(G, c, 1e-10 * np.diag(G))
         if s - 2 * w @ c + w @ G @ w < 1e-8 * s:
             raise DataError(
-                f"feature '{equation.feature}' is an exact function of its parents, so that it has no error to compare: "
-                "remove it from the graph, or its edges"
+                f"feature '{equation.feature}' is an exact function of its parents, so that it has no error to "
+                "compare: remove it from the graph, or its edges"
             )
 
 
@@ -184,7 +184,7 @@ def _line_search(system: System, P_inverse: Array, point: _Point, step: Array, d
     length = min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))  # a factor of 20 in a scale is enough at once
     for _ in range(40):
         trial = _profile(system, P_inverse, point.t + length * step)
-        if trial.F <= point.F - 1e-4 * length * decrease:
+        if 1e-4 * length * decrease <= point.F - trial.F:
             return trial
         length /= 2
     return None

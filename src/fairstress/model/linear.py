@@ -22,7 +22,9 @@ class Factor:
     def of(cls, N: Array) -> Factor:
         """Factorise a positive definite matrix; raises ``LinAlgError`` for any other."""
         scale = np.sqrt(N.diagonal())
-        lower, failed = lapack.dpotrf(N / (scale[:, None] * scale), lower=1)  # scipy's wrapper takes longer than the work
+        lower, failed = lapack.dpotrf(
+            N / (scale[:, None] * scale), lower=1
+        )  # scipy's wrapper takes longer than the work
         if failed:
             raise np.linalg.LinAlgError("the matrix is not positive definite")
         return cls(scale, lower)

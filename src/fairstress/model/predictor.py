@@ -57,7 +57,9 @@ def fit_predictor(
     embedding = Polynomial.of(source.inputs, degree)
     penalties = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
     if penalty == 0:
-        check_independent(outcome_moments(rows, lambda b: embedding.values(source.gather(b))).G, embedding.terms, "the predictor")
+        check_independent(
+            outcome_moments(rows, lambda b: embedding.values(source.gather(b))).G, embedding.terms, "the predictor"
+        )
     fit_weights = _logistic if is_logistic else _least_squares
     weights, r2 = fit_weights(rows, embedding, source, penalties)
     return Predictor(embedding, weights, degree, penalty, is_logistic, r2)
@@ -111,21 +113,23 @@ def logistic_weights(
     rows: Rows, embedding: Polynomial, source: Source, penalties: Array, start: Array | None = None
 ) -> Array:
     """Minimise deviance plus penalty by Newton with step halving."""
+
+    def loss(theta: Array) -> float:
+        return deviance(rows, embedding, source, theta) + float(penalties @ theta**2)
+
     theta = np.zeros(penalties.size) if start is None else start
-    value = deviance(rows, embedding, source, theta) + penalties @ theta**2
     for _ in range(100):
         g, H = _logistic_derivatives(rows, embedding, source, theta)
         g, H = g + 2 * penalties * theta, H + 2 * np.diag(penalties)
         step = -_factor(H).solve(g)
-        decrease = float(-g @ step) / 2
-        for halving in range(30):
-            trial = theta + step / 2**halving
-            trial_value = deviance(rows, embedding, source, trial) + penalties @ trial**2
-            if trial_value <= value or decrease <= 1e-11 * rows.n:
+        if float(-g @ step) <= 2e-11 * rows.n:
+            if loss(theta) < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
                 break
-        theta, value = trial, trial_value
-        if decrease <= 1e-11 * rows.n:
-            return theta
+            return np.asarray(theta + step)
+        value = loss(theta)
+        while loss(theta + step) > value and np.abs(step).max() > 1e-12:
+            step = step / 2
+        theta = theta + step
     raise SettingError(_SEPARATED)
 
 

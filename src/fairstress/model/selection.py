@@ -7,20 +7,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fairstress.errors import DataError
-from fairstress.inputs.data import Table
+from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows, join
-from fairstress.model.design import Moments, add_up, build_equation, column_penalties, outcome_moments, structural_moments
+from fairstress.model.design import (
+    Describe,
+    Moments,
+    add_up,
+    build_equation,
+    column_penalties,
+    outcome_moments,
+    structural_moments,
+)
 from fairstress.model.embedding import Embedding, EmbeddingFactory, Polynomial
 from fairstress.model.linear import ridge
 from fairstress.model.predictor import Source, deviance, logistic_weights, squared_errors, total_squares
 
 
 def choose_structure(
-    table: Table,
+    graph: CausalGraph,
     folds: Sequence[Rows],
     degrees: Mapping[str, Sequence[int]],
     penalties: Sequence[float],
     *,
+    describe: Describe,
     embedding: EmbeddingFactory,
     penalise_constant: bool,
 ) -> tuple[dict[str, int], float]:
@@ -32,11 +41,11 @@ def choose_structure(
     if len(penalties) == 1 and all(len(options) == 1 for options in degrees.values()):
         return {name: options[0] for name, options in degrees.items()}, penalties[0]
     errors: dict[str, Array] = {}  # per feature (degrees, penalties, folds)
-    totals: list[Moments] = []
+    totals: list[list[Moments]] = []
     for name, options in degrees.items():
         tables = []
         for degree in options:
-            equation = build_equation(table, name, degree, embedding)
+            equation = build_equation(graph, name, degree, describe, embedding)
             moments = [structural_moments(fold, [equation]) for fold in folds]
             tables.append(_held_out_errors(moments, equation.embedding, penalties, penalise_constant=penalise_constant))
         errors[name] = np.array(tables)
@@ -102,8 +111,8 @@ def _ridge_losses(
     spread = np.array([total_squares(part) for part in moments])
     if (spread <= 1e-12 * np.array([part.S[0, 0] for part in moments])).any():
         raise DataError(
-            "the outcome is constant within one of the contiguous folds of cross-validation: put the rows in another order, "
-            "or give predictor_degree and predictor_penalty"
+            "the outcome is constant within one of the contiguous folds of cross-validation: put the rows in another "
+            "order, or give predictor_degree and predictor_penalty"
         )
     errors = _held_out_errors(moments, embedding, penalties, penalise_constant=penalise_constant)
     return np.asarray((errors / spread).mean(axis=1))

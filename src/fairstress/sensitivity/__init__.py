@@ -1,0 +1,1 @@
+"""The question: CFU as a function of the correlation, and what is made of it."""

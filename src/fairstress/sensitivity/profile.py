@@ -9,15 +9,25 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import Status
+from fairstress.inputs.correlation import pair_matrix
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.sensitivity.correlation import pair_matrix
 from fairstress.sensitivity.evaluate import Claim, evaluate
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
 # CFU below this share of the outcome's variance is rounding: what an exact zero looks like after 1e-10 relative errors
 ROUNDING = 1e-18
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a CFU is compared with."""
+
+    outcome_variance: float
+    penalty: float  # of the structural equations
+    log_likelihood: float  # of Model A
+    baselines: dict[str, float]  # unfairness by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +40,7 @@ class Profile:
     cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no unique fit
     log_likelihood: Array  # (g,) of Model B
     status: tuple[Status, ...]
-    outcome_variance: float
-    penalty: float
+    context: Context
 
     @property
     def worst(self) -> tuple[float, float]:
@@ -42,9 +51,9 @@ class Profile:
     @property
     def shows_penalty_only(self) -> bool:
         """Whether the curve moves at the chosen penalty, but not at penalty 0."""
-        if self.cfu_unpenalised is None or self.penalty == 0:
+        if self.cfu_unpenalised is None or self.context.penalty == 0:
             return False
-        negligible = ROUNDING * self.outcome_variance
+        negligible = ROUNDING * self.context.outcome_variance
         return bool(self.cfu_unpenalised.max() <= negligible < self.cfu.max())
 
     def to_frame(self) -> pd.DataFrame:
@@ -72,8 +81,7 @@ def profile(
     pair: Edge,
     position: tuple[int, int],
     grid: Sequence[float],
-    outcome_variance: float,
-    penalty: float,
+    context: Context,
     progress: Progress | None = None,
 ) -> Profile:
     """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
@@ -92,6 +100,5 @@ def profile(
         cfu_unpenalised=np.array(without) if unpenalised else None,
         log_likelihood=np.array([f.log_likelihood for f in found]),
         status=tuple(f.fit.status for f in found),
-        outcome_variance=outcome_variance,
-        penalty=penalty,
+        context=context,
     )

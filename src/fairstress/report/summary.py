@@ -1,0 +1,185 @@
+"""Prose with numbers: what was assumed, what was fitted, what a profile shows. Computes nothing."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairstress.errors import Status
+
+if TYPE_CHECKING:
+    from fairstress.audit import Audit
+    from fairstress.inputs.data import Table
+    from fairstress.sensitivity.profile import Profile
+
+WIDTH = 100
+SHOWN = (
+    -0.99,
+    -0.9,
+    -0.6,
+    -0.3,
+    0.0,
+    0.3,
+    0.6,
+    0.9,
+    0.99,
+)  # correlations that a text table shows, where the grid has them
+
+
+def audit_summary(audit: Audit) -> str:
+    """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
+    return "\n\n".join([_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit)])
+
+
+def profile_summary(profile: Profile) -> str:
+    """Say what CFU does along one pair's correlation, and what that measures."""
+    a, b = profile.pair
+    count = len(profile.correlation)
+    points = "1 correlation" if count == 1 else f"{count} correlations"
+    title = (
+        f"The pair {a} <-> {b}: Model B at {points} from {profile.correlation.min():g} to {profile.correlation.max():g}"
+    )
+    paragraphs = [
+        title,
+        _profile_table(profile),
+        _fill(_worst(profile)),
+        _fill(_measured(profile)),
+        _fill(_objections(profile)),
+    ]
+    return "\n\n".join(part for part in paragraphs if part)
+
+
+# ---------------------------------------------------------------- the audit
+
+
+def _data(table: Table) -> str:
+    graph, coding = table.graph, table.protected
+    head = f"Audit of a predictor of {graph.outcome} for counterfactual fairness with respect to {graph.protected}"
+    if coding.levels is None:
+        groups = f"{coding.name} is numeric; the counterfactual moves it by {coding.shift:.4g}"
+    else:
+        sizes = table.group_sizes()
+        low, high = coding.levels
+        groups = (
+            f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1); "
+            f"the counterfactual of each group is the other"
+        )
+    outcome = ""
+    if table.outcome_levels is not None:
+        outcome = f" The outcome has two values; predictions are probabilities of {table.outcome_levels[1]!r}."
+    return head + "\n" + _fill(f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {groups}.{outcome}")
+
+
+def _assumptions(audit: Audit) -> str:
+    graph = audit.graph
+    causes = [f"{name} depends on {_join(graph.parents(name)) or 'nothing in the graph'}" for name in graph.features]
+    pairs = [f"{a} and {b}" for a, b in graph.pairs]
+    hidden = (
+        f"A hidden cause may correlate the errors of {_join(pairs)}."
+        if pairs
+        else "No pair of errors may be correlated."
+    )
+    return _fill(
+        f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
+        f"Model B gives them a correlation. {hidden}"
+    )
+
+
+def _model_a(audit: Audit) -> str:
+    settings, model = audit.settings, audit.model_a
+    degrees = _join(f"{name} {degree}" for name, degree in settings.degrees.items())
+    scales = _join(f"{name} {scale:.4f}" for name, scale in model.scales.items())
+    constant = "constants are penalised" if settings.penalise_constant else "constants are not penalised"
+    status = "" if model.status is Status.CONVERGED else f" {model.status}"
+    return _fill(
+        f"Model A. Polynomials of degree {degrees}; penalty {settings.penalty:.5g}, {constant}. Error scales on "
+        f"standardised features: {scales}. Log likelihood {model.log_likelihood:.2f}.{status}"
+    )
+
+
+def _predictors(audit: Audit) -> str:
+    measure = "R2" if audit.table.outcome_levels is None else "deviance explained"
+    predictor = audit.claim.predictor
+    rows = [("on residuals (audited)", predictor.degree, predictor.penalty, predictor.r2, "0 under Model A")]
+    rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]
+    lines = [f"{'Predictor':24}{'degree':>7}{'penalty':>11}{measure:>20}{'unfairness':>18}"]
+    lines += [
+        f"{name:24}{degree:>7}{penalty:>11.5g}{r2:>20.5f}{unfair:>18}" for name, degree, penalty, r2, unfair in rows
+    ]
+    note = (
+        f"{measure} is in-sample. A baseline's unfairness is its mean squared distance from the audited predictor; "
+        f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}."
+    )
+    return "\n".join(lines) + "\n" + _fill(note)
+
+
+# ---------------------------------------------------------------- the profile
+
+
+def _profile_table(profile: Profile) -> str:
+    lines = [f"{'correlation':>12}{'CFU':>14}{'CFU at penalty 0':>18}{'log likelihood':>17}{'against Model A':>17}"]
+    for i in _shown(profile.correlation):
+        without = "none" if profile.cfu_unpenalised is None else f"{profile.cfu_unpenalised[i]:.2e}"
+        change = profile.log_likelihood[i] - profile.context.log_likelihood
+        lines.append(
+            f"{profile.correlation[i]:>12.3f}{profile.cfu[i]:>14.4e}{without:>18}"
+            f"{profile.log_likelihood[i]:>17.2f}{change:>17.2f}"
+        )
+    return "\n".join(lines)
+
+
+def _shown(correlation: Any) -> list[int]:
+    """Positions of the correlations to show: those of a short grid, otherwise the ones nearest to round numbers."""
+    if len(correlation) <= len(SHOWN):
+        return list(range(len(correlation)))
+    inside = [p for p in SHOWN if correlation.min() - 1e-9 <= p <= correlation.max() + 1e-9]
+    return sorted({int(np.abs(correlation - p).argmin()) for p in inside})
+
+
+def _worst(profile: Profile) -> str:
+    p, cfu = profile.worst
+    share = 100 * cfu / profile.context.outcome_variance
+    sentence = (
+        f"The largest CFU on this grid is {cfu:.4g}, at correlation {p:g}: {share:.2g} % of the outcome's variance."
+    )
+    reached = [name for name, level in profile.context.baselines.items() if cfu >= level]
+    if reached:
+        return sentence + f" It reaches the unfairness of the baseline {_join(reached)}."
+    return sentence + f" It stays below the unfairness of the baselines {_join(profile.context.baselines)}."
+
+
+def _measured(profile: Profile) -> str:
+    if profile.cfu_unpenalised is None:
+        return "CFU at penalty 0 is not given: without a penalty, collinear terms leave no unique fit."
+    if not profile.shows_penalty_only:
+        return ""
+    return (
+        f"This curve shows the penalty, not the confounding: with structural penalty 0 instead of "
+        f"{profile.context.penalty:.5g}, CFU stays at rounding error ({profile.cfu_unpenalised.max():.0e}) at every "
+        "correlation of the grid. Model B's equations absorb the correlation of this pair, so that its counterfactuals "
+        "are those of Model A. The curve speaks neither for nor against the claim."
+    )
+
+
+def _objections(profile: Profile) -> str:
+    trouble = sorted({str(s) for s in profile.status if s is not Status.CONVERGED})
+    counts = [sum(str(s) == t for s in profile.status) for t in trouble]
+    return " ".join(
+        f"At {count} of {len(profile.status)} correlations: {text}" for count, text in zip(counts, trouble, strict=True)
+    )
+
+
+# ---------------------------------------------------------------- words
+
+
+def _join(words: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    listed = list(words)
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, WIDTH)

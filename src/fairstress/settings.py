@@ -1,0 +1,176 @@
+"""Settings files: a TOML description of an audit, checked key by key."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.audit import Audit
+from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.graph import CausalGraph
+
+_KEYS: dict[str, tuple[type, ...]] = {
+    "data": (str,),
+    "graph": (str,),
+    "protected": (str,),
+    "outcome": (str,),
+    "output": (str,),
+    "sample_weight": (str,),
+    "options": (dict,),
+    "profile": (dict,),
+}
+_OPTIONS: dict[str, tuple[type, ...]] = {
+    "reference": (str, int, float, bool),
+    "shift": (int, float),
+    "degrees": (dict,),
+    "penalty": (int, float),
+    "predictor_degree": (int,),
+    "predictor_penalty": (int, float),
+    "max_degree": (int,),
+    "penalties": (list,),
+    "cv": (int,),
+    "penalise_constant": (bool,),
+    "random_state": (int,),
+}
+_PROFILE: dict[str, tuple[type, ...]] = {
+    "pairs": (list,),
+    "points": (int,),
+    "lowest": (int, float),
+    "highest": (int, float),
+}
+_REQUIRED = ("data", "graph", "protected", "outcome")
+_TYPE_NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An audit as a settings file describes it."""
+
+    data: Path
+    graph: CausalGraph
+    sample_weight: str | None
+    options: Mapping[str, Any]
+    pairs: tuple[tuple[str, str], ...]
+    grid: tuple[float, ...] | None
+    output: Path
+
+    def fit(self) -> Audit:
+        """Read the data and fit."""
+        frame = read_frame(self.data)
+        weight = None
+        if self.sample_weight is not None:
+            if self.sample_weight not in frame.columns:
+                near = did_you_mean(self.sample_weight, map(str, frame.columns))
+                raise DataError(f"sample_weight names '{self.sample_weight}', which is not a column of the data{near}")
+            weight = frame[self.sample_weight]
+        return Audit.fit(frame, self.graph, sample_weight=weight, **self.options)
+
+    def source(self) -> dict[str, str]:
+        """Say which file was audited, with its checksum."""
+        return {"file": self.data.name, "sha256": hashlib.sha256(self.data.read_bytes()).hexdigest()}
+
+
+def read_settings(path: Path) -> Plan:
+    """Read a TOML settings file; paths in it are relative to it.
+
+    Unknown keys are refused with the nearest known one, values with their type.
+    """
+    content = _read_toml(path)
+    _check_keys(content, _KEYS, "")
+    for key in _REQUIRED:
+        if key not in content:
+            raise SettingError(f"{path.name} has no '{key}': it needs {', '.join(_REQUIRED)}")
+    options, grid = content.get("options", {}), content.get("profile", {})
+    _check_keys(options, _OPTIONS, "options.")
+    _check_keys(grid, _PROFILE, "profile.")
+    graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
+    folder = path.parent
+    return Plan(
+        data=folder / content["data"],
+        graph=graph,
+        sample_weight=content.get("sample_weight"),
+        options=options,
+        pairs=_pairs(grid, graph),
+        grid=_grid(grid),
+        output=folder / content.get("output", f"{path.stem}-results.json"),
+    )
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """Read a CSV (also compressed) or Parquet file."""
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        if ".csv" in path.suffixes:
+            return pd.read_csv(path)
+    except FileNotFoundError:
+        raise DataError(f"there is no data file {str(path)!r}") from None
+    except ImportError:
+        raise DataError("reading Parquet needs pyarrow: pip install 'fairstress[parquet]'") from None
+    except (OSError, ValueError) as problem:
+        raise DataError(f"cannot read {str(path)!r}: {problem}") from None
+    raise DataError(f"cannot read {str(path)!r}: give a .csv or .parquet file")
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"there is no settings file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingError(f"{path.name} is not valid TOML: {problem}") from None
+
+
+def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], prefix: str) -> None:
+    """Refuse unknown keys and values of the wrong type."""
+    for key, value in content.items():
+        if key not in known:
+            raise SettingError(
+                f"unknown key '{prefix}{key}'{did_you_mean(key, known) or '; known: ' + ', '.join(known)}"
+            )
+        kinds = known[key]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            wanted = " or ".join(_TYPE_NAMES[kind] for kind in kinds if not (kind is int and float in kinds))
+            raise SettingError(f"'{prefix}{key}' is {value!r}: give {wanted}")
+
+
+def _pairs(grid: Mapping[str, Any], graph: CausalGraph) -> tuple[tuple[str, str], ...]:
+    """Give the pairs to profile: those asked for, otherwise all pairs of features that the graph names."""
+    if "pairs" not in grid:
+        return tuple(pair for pair in graph.pairs if graph.protected not in pair)
+    for pair in grid["pairs"]:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)):
+            raise SettingError(f"'profile.pairs' has {pair!r}: give lists of two names, such as ['ugpa', 'lsat']")
+    return tuple((a, b) for a, b in grid["pairs"])
+
+
+def _grid(grid: Mapping[str, Any]) -> tuple[float, ...] | None:
+    """Give the correlations to profile, None for the default."""
+    if not {"points", "lowest", "highest"} & set(grid):
+        return None
+    lowest, highest, points = grid.get("lowest", -0.99), grid.get("highest", 0.99), grid.get("points", 201)
+    if not (-1 < lowest < highest < 1 and points >= 2):
+        raise SettingError(
+            f"'profile' asks for {points} points from {lowest} to {highest}: "
+            "give at least 2 points with -1 < lowest < highest < 1"
+        )
+    return tuple(np.linspace(lowest, highest, points).tolist())
