@@ -82,8 +82,8 @@ class Audit:
     >>> graph = fs.CausalGraph.parse(
     ...     "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
     >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White")
-    >>> audit.cfu({("ugpa", "lsat"): 0.0})
-    0.0
+    >>> f"{audit.cfu({('ugpa', 'lsat'): 0.9}):.1e}"
+    '2.0e-06'
     """
 
     graph: CausalGraph
@@ -179,7 +179,7 @@ class Audit:
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units."""
         w_A, w_B = self.claim.model_a.weights, evaluate(self.claim, self._read(correlation)).fit.weights
-        parts = [worlds(self.claim.design, w_A, w_B, block).x_cf for block in self.claim.rows.blocks()]
+        parts = [worlds(self.claim.design, w_A, w_B[None], block).x_cf[0] for block in self.claim.rows.blocks()]
         x_cf = self.table.scaling.undo(np.concatenate(parts))
         frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
         a_cf = self.table.protected.decode(self.table.rows.a_cf[self.table.row_of])

@@ -173,4 +173,4 @@ def _grid(grid: Mapping[str, Any]) -> tuple[float, ...] | None:
             f"'profile' asks for {points} points from {lowest} to {highest}: "
             "give at least 2 points with -1 < lowest < highest < 1"
         )
-    return tuple(np.linspace(lowest, highest, points).tolist())
+    return tuple((np.linspace(lowest, highest, points).round(10) + 0.0).tolist())

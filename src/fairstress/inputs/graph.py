@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from fairstress.errors import GraphError, did_you_mean
 from fairstress.inputs import notation
 from fairstress.inputs.notation import Edge, Statements
+
+if TYPE_CHECKING:
+    import networkx as nx  # at run time imported where it is used: it takes as long to import as all the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +156,14 @@ class CausalGraph:
 
     def descendants(self, name: str) -> frozenset[str]:
         """Give everything that a variable causes, directly or not."""
+        import networkx as nx
+
         return frozenset(nx.descendants(self.to_networkx(), self._known(name)))
 
     def cliques(self) -> list[tuple[str, ...]]:
         """Give the maximal sets of variables whose errors may all be correlated with each other."""
+        import networkx as nx
+
         pair_graph: nx.Graph[str] = nx.Graph(list(self.pairs))
         rank = self.nodes.index
         return sorted(
@@ -168,6 +173,8 @@ class CausalGraph:
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """Give the directed edges as a networkx ``DiGraph``."""
+        import networkx as nx
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.edges)
@@ -231,6 +238,8 @@ def _check_ends(edges: list[Edge], pairs: list[Edge], outcome: str) -> None:
 
 def _topological_order(named: list[str], edges: list[Edge]) -> list[str]:
     """Order the names causes first, ties by first naming; refuse a cycle by showing it."""
+    import networkx as nx
+
     graph: nx.DiGraph[str] = nx.DiGraph(edges)
     graph.add_nodes_from(named)
     first = {name: position for position, name in enumerate(named)}

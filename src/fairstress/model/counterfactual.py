@@ -12,13 +12,13 @@ from fairstress.model.design import Design
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """One block of people in the factual world and in the world where the protected attribute is another."""
+    """One block of people in the factual world, and with A set to another value under g versions of Model B."""
 
     block: Rows
-    x_cf: Array  # (r, m) features under Model B
+    x_cf: Array  # (g, r, m) features under Model B
     eps: Array  # (r, m) Model A's residuals
-    eps_cf: Array  # (r, m) false residuals: what Model A takes for noise in the counterfactual person
-    change: dict[int, Array]  # per equation that moves: phi' - phi, (r, d)
+    eps_cf: Array  # (g, r, m) false residuals: what Model A takes for noise in the counterfactual person
+    change: dict[int, Array]  # per equation that moves: phi' - phi, (g, r, d), or (1, r, d) where all worlds agree
 
 
 def residuals(design: Design, w: Array, block: Rows) -> Array:
@@ -27,39 +27,41 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
 
 
 def worlds(design: Design, w_A: Array, w_B: Array, block: Rows) -> Worlds:
-    """Walk through the graph with the protected attribute changed.
+    """Walk through the graph with the protected attribute changed, for weights w_B (g, D) of Model B.
 
     With the noise ``delta = x - Phi w_B`` kept (abduction) and A set to a' (action), prediction gives
     ``x' = Phi' w_B + delta = x + (Phi' - Phi) w_B``, and Model A's owner computes
     ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Features that do not descend from A stay as they are.
     """
-    x_cf = block.x.copy(order="F")
-    eps = np.empty_like(x_cf)
-    shift = np.zeros_like(x_cf)
+    x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
+    eps, eps_cf = np.empty(block.x.T.shape), np.empty(x_cf.shape)
     change = {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
         phi = equation.values(block.a, block.x)
-        eps[:, j] = block.x[:, j] - phi @ w_A[where]
+        eps[j] = block.x[:, j] - phi @ w_A[where]
+        eps_cf[j] = eps[j]
         if equation.moves:
-            change[j] = equation.values(block.a_cf, x_cf) - phi
-            x_cf[:, j] += change[j] @ w_B[where]
-            shift[:, j] = change[j] @ (w_B[where] - w_A[where])
-    return Worlds(block, x_cf, eps, eps + shift, change)
+            agree = not any(design.equations[k].moves for k in equation.parents)
+            seen = x_cf[:, :1] if agree else x_cf
+            change[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0)) - phi
+            x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
+            eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
+    return Worlds(block, x_cf.transpose(1, 2, 0), eps.T, eps_cf.transpose(1, 2, 0), change)
 
 
 def weight_gradient(design: Design, w_A: Array, w_B: Array, found: Worlds, g: Array) -> Array:
-    """Pull a gradient ``g`` (r, m) in the false residuals back to Model B's weights: the sweep of `worlds` in reverse.
+    """Pull a gradient ``g`` (r, m) in the false residuals back to the weights w_B (D,) of the first world.
 
-    ``xbar_j = g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
+    `worlds` in reverse: ``xbar_j = g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
     ``d/dw_j = sum_i (phi'_ij - phi_ij) xbar_ij``.
     """
     x_bar = g.copy(order="F")
     c_w = np.zeros(w_B.size)
     for j in reversed(found.change):
         equation, where = design.equations[j], design.slices[j]
-        c_w[where] = found.change[j].T @ x_bar[:, j]
+        c_w[where] = found.change[j][0].T @ x_bar[:, j]
         if equation.parents:
-            slopes = equation.slopes(found.block.a_cf, found.x_cf, np.column_stack([w_B[where], w_A[where]]))
+            slopes = equation.slopes(found.block.a_cf, found.x_cf[0], np.column_stack([w_B[where], w_A[where]]))
             for position, k in enumerate(equation.parents):
                 x_bar[:, k] += x_bar[:, j] * slopes[:, position, 0] - g[:, j] * slopes[:, position, 1]
     return c_w

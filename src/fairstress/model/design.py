@@ -29,15 +29,16 @@ class Equation:
     embedding: Embedding
 
     def inputs(self, a: Array, x: Array) -> Array:
-        """Gather the parents' values, the protected attribute first, as (r, p)."""
-        Z = np.empty((a.size, self.uses_protected + len(self.parents)), order="F")
+        """Gather the parents' values, the protected attribute first, from x (..., r, m) as (..., r, p)."""
+        Z = np.empty((self.uses_protected + len(self.parents), *x.shape[:-1]))
         if self.uses_protected:
-            Z[:, 0] = a
-        Z[:, self.uses_protected :] = x[:, list(self.parents)]
-        return Z
+            Z[0] = a
+        for position, k in enumerate(self.parents, start=self.uses_protected):
+            Z[position] = x[..., k]
+        return np.moveaxis(Z, 0, -1)
 
     def values(self, a: Array, x: Array) -> Array:
-        """Columns ``phi_j`` for each row, as (r, d)."""
+        """Columns ``phi_j`` for x (..., r, m), as (..., r, d)."""
         return self.embedding.values(self.inputs(a, x))
 
     def slopes(self, a: Array, x: Array, W: Array) -> Array:

@@ -42,7 +42,7 @@ class Embedding(Protocol):
         ...
 
     def values(self, Z: Array) -> Array:
-        """Columns ``phi(z)`` of the inputs (r, p), as (r, d)."""
+        """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
         ...
 
     def slopes(self, Z: Array, W: Array) -> Array:
@@ -92,7 +92,7 @@ class Polynomial:
         )
 
     def values(self, Z: Array) -> Array:
-        """Columns ``phi(z)`` of the inputs (r, p), as (r, d)."""
+        """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
         return self._columns(Z, len(self.terms))
 
     def slopes(self, Z: Array, W: Array) -> Array:
@@ -106,11 +106,11 @@ class Polynomial:
 
     def _columns(self, Z: Array, count: int) -> Array:
         """The first columns; each is an earlier one times an input."""
-        columns = np.empty((count, Z.shape[0]))
+        columns = np.empty((count, *Z.shape[:-1]))  # a column's values side by side: fast to fill, fast to multiply
         columns[0] = 1.0
         for i, (earlier, k) in enumerate(self._steps[: count - 1], start=1):
-            np.multiply(columns[earlier], Z[:, k], out=columns[i])
-        return columns.T
+            np.multiply(columns[earlier], Z[..., k], out=columns[i])
+        return np.moveaxis(columns, 0, -1)
 
 
 def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:

@@ -12,7 +12,7 @@ from fairstress.errors import SettingError
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Moments, column_penalties, outcome_moments
 from fairstress.model.embedding import Input, Polynomial
-from fairstress.model.linear import Factor, dependent_column, ridge
+from fairstress.model.linear import dependent_column, ridge
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Predictor:
     r2: float  # in-sample share of the variance explained (of the deviance, if logistic)
 
     def predict(self, Z: Array) -> Array:
-        """Predicted outcome, or probability of the outcome's last level, for inputs (r, p)."""
+        """Predicted outcome, or probability of the outcome's last level, for inputs (..., p)."""
         return self._link(self.embedding.values(Z) @ self.weights)
 
     def slopes(self, Z: Array) -> Array:
@@ -120,8 +120,11 @@ def logistic_weights(
     theta = np.zeros(penalties.size) if start is None else start
     for _ in range(100):
         g, H = _logistic_derivatives(rows, embedding, source, theta)
-        g, H = g + 2 * penalties * theta, H + 2 * np.diag(penalties)
-        step = -_factor(H).solve(g)
+        g = g + 2 * penalties * theta
+        try:
+            step = -ridge(H, g, 2 * penalties)
+        except np.linalg.LinAlgError:
+            break
         if float(-g @ step) <= 2e-11 * rows.n:
             if loss(theta) < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
                 break
@@ -137,13 +140,6 @@ _SEPARATED = (
     "the logistic predictor does not settle: the inputs separate the two outcomes, or nearly so; "
     "give a larger predictor_penalty or a lower predictor_degree"
 )
-
-
-def _factor(H: Array) -> Factor:
-    try:
-        return Factor.of(H)
-    except np.linalg.LinAlgError:
-        raise SettingError(_SEPARATED) from None
 
 
 def _logistic_derivatives(rows: Rows, embedding: Polynomial, source: Source, theta: Array) -> tuple[Array, Array]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import Worlds, weight_gradient, worlds
 from fairstress.model.design import Design
-from fairstress.model.fit import Fit, System, correlation_gradient, fit_both_starts
+from fairstress.model.fit import Fit, System, correlation_gradient, fit_from_both_ends
 from fairstress.model.predictor import Predictor
+
+BATCH = 32_768  # rows times correlations that are worked on at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +37,46 @@ class Evaluation:
 
 
 def evaluate(claim: Claim, P: Array, *, gradient: bool = False) -> Evaluation:
-    """Fit Model B at P, make the counterfactuals, and compare predictions: CFU and, if asked for, its gradient."""
-    fitted = fit_both_starts(claim.system, P, claim.model_a.log_scales)
-    total, c_w = 0.0, np.zeros(fitted.weights.size)
+    """Evaluate the claim at one correlation (m, m); see `evaluate_many`."""
+    found = evaluate_many(claim, P[None])[0]
+    return replace(found, gradient=_gradient(claim, found.fit)) if gradient else found
+
+
+def evaluate_many(claim: Claim, P: Array) -> list[Evaluation]:
+    """Fit Model B at each P (g, m, m), make the counterfactuals, and compare predictions."""
+    fits = fit_from_both_ends(claim.system, P, claim.model_a.log_scales)
+    w_B = np.array([fitted.weights for fitted in fits])
+    total = np.zeros(len(fits))
     for block in claim.rows.blocks():
-        found = worlds(claim.design, claim.model_a.weights, fitted.weights, block)
-        difference = _difference(claim.predictor, found)
-        total += float(block.weight @ difference**2)
-        if gradient:
-            g = (2 * block.weight * difference)[:, None] * claim.predictor.slopes(found.eps_cf)
-            c_w += weight_gradient(claim.design, claim.model_a.weights, fitted.weights, found, g)
-    slope = correlation_gradient(claim.system, fitted, c_w / claim.rows.n) if gradient else None
-    return Evaluation(total / claim.rows.n, fitted.log_likelihood, fitted, slope)
+        side_by_side = max(1, BATCH // block.a.size)
+        for start in range(0, len(fits), side_by_side):
+            some = slice(start, start + side_by_side)
+            found = worlds(claim.design, claim.model_a.weights, w_B[some], block)
+            total[some] += _difference(claim.predictor, found) ** 2 @ block.weight
+    cfu = total / claim.rows.n
+    return [
+        Evaluation(float(value), fitted.log_likelihood, fitted, None) for value, fitted in zip(cfu, fits, strict=True)
+    ]
 
 
 def cfu_by_row(claim: Claim, w_B: Array) -> Array:
-    """(r,) the CFU of each distinct row under Model B's weights."""
-    parts = [worlds(claim.design, claim.model_a.weights, w_B, block) for block in claim.rows.blocks()]
-    return np.concatenate([_difference(claim.predictor, part) ** 2 for part in parts])
+    """(r,) the CFU of each distinct row under Model B's weights (D,)."""
+    parts = [worlds(claim.design, claim.model_a.weights, w_B[None], block) for block in claim.rows.blocks()]
+    return np.concatenate([_difference(claim.predictor, part)[0] ** 2 for part in parts])
+
+
+def _gradient(claim: Claim, fitted: Fit) -> Array:
+    """Derivative of CFU by P: back through predictions and counterfactuals to the weights, then through the fit."""
+    w_A, w_B = claim.model_a.weights, fitted.weights
+    c_w = np.zeros(w_B.size)
+    for block in claim.rows.blocks():
+        found = worlds(claim.design, w_A, w_B[None], block)
+        outer = 2 * block.weight * _difference(claim.predictor, found)[0] / claim.rows.n
+        g = outer[:, None] * claim.predictor.slopes(found.eps_cf[0])
+        c_w += weight_gradient(claim.design, w_A, w_B, found, g)
+    return correlation_gradient(claim.system, fitted, c_w)
 
 
 def _difference(predictor: Predictor, found: Worlds) -> Array:
-    """``f(eps') - f(eps)``: how far the prediction moves with the protected attribute."""
+    """``f(eps') - f(eps)``, as (g, r): how far the prediction moves with the protected attribute."""
     return np.asarray(predictor.predict(found.eps_cf) - predictor.predict(found.eps))

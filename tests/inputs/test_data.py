@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fairstress as fs
+from fairstress.errors import DataError, SettingError
+from fairstress.inputs.data import read_table
+
+GRAPH = fs.CausalGraph.parse("a -> x -> z; a -> z", protected="a", outcome="y")
+
+
+def frame(**changes) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": np.where(rng.random(60) < 0.4, "f", "m"),
+        "x": rng.integers(0, 5, 60),
+        "z": rng.normal(size=60).round(1),
+        "y": rng.normal(size=60),
+    }
+    return pd.DataFrame({**columns, **changes})
+
+
+def test_pandas_polars_and_pyarrow_give_the_same_table():
+    pandas = frame()
+    tables = [read_table(f, GRAPH) for f in (pandas, pl.from_pandas(pandas), pa.Table.from_pandas(pandas))]
+    for table in tables[1:]:
+        np.testing.assert_array_equal(table.rows.x, tables[0].rows.x)
+        np.testing.assert_array_equal(table.rows.a, tables[0].rows.a)
+        np.testing.assert_array_equal(table.y, tables[0].y)
+
+
+def test_features_are_standardised_and_the_scaling_can_be_undone():
+    table = read_table(frame(), GRAPH)
+    x = table.rows.x[table.row_of]
+    np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(x.std(axis=0), 1, rtol=1e-14)
+    np.testing.assert_allclose(table.scaling.undo(x), frame()[["x", "z"]], atol=1e-14)
+
+
+def test_distinct_rows_with_counts_are_the_whole_table():
+    coarse = frame(z=np.repeat([0.0, 1.0, 2.0], 20))
+    table = read_table(coarse, GRAPH)
+    assert table.rows.a.size == len(coarse[["a", "x", "z"]].drop_duplicates()) < 60
+    assert table.rows.n == 60
+    np.testing.assert_allclose(table.rows.y.sum(), coarse["y"].sum())
+    np.testing.assert_allclose(table.rows.y_square.sum(), (coarse["y"] ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    ("values", "reference", "levels"),
+    [
+        (["f", "m"], None, ("f", "m")),
+        (["f", "m"], "f", ("m", "f")),
+        ([1, 2], None, (1, 2)),
+        ([False, True], False, (True, False)),
+        ([0.5, 2.5], 0.5, (2.5, 0.5)),
+        ([pd.Timestamp("2020"), pd.Timestamp("2021")], None, (pd.Timestamp("2020"), pd.Timestamp("2021"))),
+    ],
+)
+def test_two_levels_of_any_type_are_coded_with_the_reference_at_plus_one(values, reference, levels):
+    column = [values[0]] * 25 + [values[1]] * 35
+    table = read_table(frame(a=column), GRAPH, reference=reference)
+    assert table.protected.levels == levels
+    coded = table.rows.a[table.row_of]
+    assert [levels[int(code > 0)] for code in coded] == column
+    np.testing.assert_array_equal(table.rows.a_cf, -table.rows.a)
+
+
+def test_a_categorical_with_an_unused_category_has_two_levels():
+    column = pd.Categorical(frame()["a"], categories=["other", "f", "m"])
+    assert read_table(frame(a=column), GRAPH).protected.levels == ("f", "m")
+
+
+def test_a_numeric_attribute_with_more_values_is_kept_and_shifted_by_its_deviation():
+    ages = np.arange(60.0)
+    table = read_table(frame(a=ages), GRAPH)
+    np.testing.assert_array_equal(np.sort(table.rows.a), ages)
+    np.testing.assert_allclose(table.rows.a_cf - table.rows.a, ages.std())
+    assert read_table(frame(a=ages), GRAPH, shift=-3).protected.shift == -3
+
+
+def test_a_two_valued_outcome_is_coded_zero_and_one():
+    table = read_table(frame(y=np.where(frame()["y"] > 0, "yes", "no")), GRAPH)
+    assert table.outcome_levels == ("no", "yes")
+    np.testing.assert_array_equal(table.y, frame()["y"] > 0)
+
+
+def test_row_labels_are_those_of_the_pandas_index():
+    labelled = frame().set_index(pd.Index([f"person {i}" for i in range(60)]))
+    assert read_table(labelled, GRAPH).index[7] == "person 7"
+
+
+NOTHING = float("nan")
+REFUSED = [
+    ({"x": [NOTHING] * 12 + [1.0] * 48}, "column 'x' has 12 missing values (first in row 0)"),
+    ({"x": [1.0] * 40 + [np.inf] + [2.0] * 19}, "column 'x' has 1 infinite value (first in row 40)"),
+    ({"a": [None] + ["f"] * 30 + ["m"] * 29}, "column 'a' has 1 missing value"),
+    ({"y": [NOTHING, *range(59)]}, "column 'y' has 1 missing value"),
+    ({"z": [3] * 60}, "column 'z' is constant (3)"),
+    ({"z": ["u", "v"] * 30}, "feature 'z' is not numeric"),
+    ({"z": [True, False] * 30}, "feature 'z' is not numeric"),
+    ({"a": ["f"] * 60}, "the protected attribute 'a' has one level, 'f'"),
+    ({"a": ["f", "m", "d"] * 20}, "'a' has 3 categories ('d', 'f', 'm', ...)"),
+    ({"y": [1.5] * 60}, "the outcome 'y' is 1.5 in every row"),
+    ({"y": ["u", "v", "w"] * 20}, "outcome 'y' is not numeric"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
+def test_bad_columns_are_refused_by_name(changes, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_table(frame(**changes), GRAPH)
+
+
+def test_polars_nulls_and_nans_are_both_missing():
+    for bad in (None, NOTHING):
+        table = pl.DataFrame({"a": [0, 1, 1, 0], "x": [1.0, bad, 3.0, 4.0], "z": [1, 2, 3, 5], "y": [1, 2, 3, 4]})
+        with pytest.raises(DataError, match="column 'x' has 1 missing value"):
+            read_table(table, GRAPH)
+
+
+def test_a_wrong_name_duplicates_no_rows_and_no_frame_are_refused():
+    with pytest.raises(DataError, match="the graph names 'z', which is not a column of the data; did you mean 'zz'"):
+        read_table(frame().rename(columns={"z": "zz"}), GRAPH)
+    double = pd.concat([frame(), frame()[["x"]]], axis=1)
+    for table in (double, pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["x", "x"])):
+        with pytest.raises(DataError, match="two columns named 'x'"):
+            read_table(table, GRAPH)
+    with pytest.raises(DataError, match="no rows"):
+        read_table(frame().iloc[:0], GRAPH)
+    with pytest.raises(DataError, match="the data are a list"):
+        read_table([1, 2], GRAPH)
+
+
+def test_bad_references_shifts_and_weights_are_refused():
+    with pytest.raises(SettingError, match="reference 'w' is not a level of 'a': give 'f' or 'm'"):
+        read_table(frame(), GRAPH, reference="w")
+    with pytest.raises(SettingError, match="'a' has two levels"):
+        read_table(frame(), GRAPH, shift=1)
+    with pytest.raises(SettingError, match="60 numeric values"):
+        read_table(frame(a=range(60)), GRAPH, reference=3)
+    with pytest.raises(SettingError, match="shift is 0"):
+        read_table(frame(a=range(60)), GRAPH, shift=0)
+    with pytest.raises(DataError, match=r"sample_weight has shape \(61,\), but the data have 60 rows"):
+        read_table(frame(), GRAPH, sample_weight=np.ones(61))
+    with pytest.raises(DataError, match="not a number"):
+        read_table(frame(), GRAPH, sample_weight=["much"] * 60)
+    for bad in (-1.0, NOTHING):
+        with pytest.raises(DataError, match="nowhere negative"):
+            read_table(frame(), GRAPH, sample_weight=[bad] + [1.0] * 59)
+    with pytest.raises(DataError, match="the group 'f' of 'a' has no weight"):
+        read_table(frame(), GRAPH, sample_weight=(frame()["a"] == "m").astype(float))
+
+
+def test_folds_are_contiguous_and_add_up_to_the_table():
+    table = read_table(frame(), GRAPH)
+    folds = table.folds(7)
+    assert [fold.n for fold in folds] == [9, 9, 9, 9, 8, 8, 8]
+    np.testing.assert_allclose(folds[0].y.sum(), frame()["y"][:9].sum())
+    np.testing.assert_allclose(sum(fold.y_square.sum() for fold in folds), table.rows.y_square.sum())
+    with pytest.raises(SettingError, match="cv is 1"):
+        table.folds(1)
+
+
+def test_a_group_with_fewer_rows_than_weights_is_warned_about_with_both_numbers():
+    few = frame(a=["f"] * 3 + ["m"] * 57)
+    with pytest.warns(fs.FairstressWarning, match="the group 'f' of 'a' has 3 rows, fewer than the 5 weights"):
+        fs.Audit.fit(few, GRAPH, degrees={"x": 1, "z": 1}, penalty=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fs.Audit.fit(frame(), GRAPH, degrees={"x": 1, "z": 1}, penalty=1)

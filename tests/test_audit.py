@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fairstress as fs
+from fairstress.errors import SettingError, Status
+
+PAIR = ("ugpa", "lsat")
+
+
+def test_models_are_shown_by_feature_and_term(law_audit):
+    model = law_audit.model_b({PAIR: 0.5})
+    assert list(model.weights["lsat"].index) == ["1", "race", "ugpa", "race*ugpa", "ugpa^2"]
+    assert list(model.scales.index) == ["ugpa", "lsat"] == list(law_audit.variables)
+    assert model.correlation.loc["ugpa", "lsat"] == 0.5
+    assert model.status is Status.CONVERGED
+    assert model.log_likelihood < law_audit.model_a.log_likelihood
+
+
+def test_the_coding_of_the_reference_does_not_change_cfu(law_frame, law_graph, law_audit):
+    other = fs.Audit.fit(law_frame, law_graph, reference="non-White", max_degree=4, penalise_constant=True)
+    np.testing.assert_allclose(other.cfu({PAIR: 0.6}), law_audit.cfu({PAIR: 0.6}), rtol=1e-9)
+    np.testing.assert_allclose(other.model_a.weights["ugpa", "race"], -law_audit.model_a.weights["ugpa", "race"])
+
+
+def test_frames_keep_the_users_row_labels(law_frame, law_graph):
+    labelled = law_frame.iloc[:3000].set_index(pd.Index([f"student {i}" for i in range(3000)]))
+    audit = fs.Audit.fit(labelled, law_graph, penalty=1, degrees={"ugpa": 1, "lsat": 1})
+    assert audit.counterfactuals({PAIR: 0.1}).index[-1] == "student 2999"
+    assert audit.cfu_by_row({PAIR: 0.1}).index.equals(labelled.index)
+
+
+def test_polars_gives_the_same_audit_as_pandas(law_frame, law_graph, law_audit):
+    audit = fs.Audit.fit(pl.from_pandas(law_frame), law_graph, reference="White", max_degree=4, penalise_constant=True)
+    assert audit.cfu({PAIR: 0.4}) == law_audit.cfu({PAIR: 0.4})
+
+
+def test_sex_and_a_two_valued_outcome_can_be_audited():
+    frame = fs.datasets.law_school("sex")
+    graph = fs.CausalGraph.parse("sex -> ugpa -> lsat; ugpa <-> lsat", protected="sex", outcome="first_pf")
+    audit = fs.Audit.fit(frame, graph)
+    assert audit.claim.predictor.is_logistic
+    assert 0 < audit.cfu({PAIR: 0.5}) < 0.25
+    assert audit.baselines["unconstrained"].r2 >= audit.claim.predictor.r2
+    assert "predictions are probabilities of 1" in audit.summary()
+
+
+def test_features_without_parents_and_ancestors_of_the_protected_attribute_are_allowed():
+    graph = fs.CausalGraph.parse("region -> a -> x; region -> x; lone; lone <-> x", protected="a", outcome="y")
+    truth = fs.datasets.simulate(graph, 500, random_state=0)
+    audit = fs.Audit.fit(truth.frame, graph, penalty=0, degrees={"region": 1, "x": 2, "lone": 1})
+    found = audit.counterfactuals({("lone", "x"): 0.4})
+    np.testing.assert_allclose(found[["region", "lone"]], truth.frame[["region", "lone"]], atol=1e-12)
+    assert list(audit.model_a.weights["lone"].index) == ["1"]
+
+
+def test_pairs_with_the_protected_attribute_are_parsed_but_not_used(law_frame):
+    text = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat; race <-> lsat"
+    graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+    audit = fs.Audit.fit(law_frame, graph, reference="White", max_degree=4, penalise_constant=True)
+    assert audit.cfu({PAIR: 0.3}) > 0
+    for use in (lambda: audit.cfu({("race", "lsat"): 0.1}), lambda: audit.profile(("race", "lsat"))):
+        with pytest.raises(SettingError, match="race <-> lsat confounds the protected attribute itself"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"degrees": {"last": 2}}, "degrees names 'last', which is not a feature; did you mean 'lsat'"),
+        ({"degrees": {"lsat": 0}}, r"degrees\['lsat'\] is 0: give a whole number of at least 1"),
+        ({"max_degree": 2.5}, "max_degree is 2.5"),
+        ({"penalty": -1}, "penalty is -1: give a finite number that is not negative"),
+        ({"predictor_penalty": "big"}, "predictor_penalty is 'big'"),
+        ({"penalties": []}, "penalties is empty"),
+        ({"penalties": [1, float("inf")]}, "penalties is inf"),
+        ({"cv": 1}, "cv is 1"),
+        ({"reference": "white"}, "reference 'white' is not a level of 'race': give 'White' or 'non-White'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(law_frame, law_graph, options, message):
+    with pytest.raises(SettingError, match=message):
+        fs.Audit.fit(law_frame, law_graph, **options)
+
+
+@pytest.mark.parametrize("penalise_constant", [False, True])
+def test_only_a_penalised_constant_makes_cfu_depend_on_where_zero_lies(law_frame, penalise_constant):
+    graph = fs.CausalGraph.parse("race -> ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+    frames = (law_frame, law_frame.assign(zfya=law_frame["zfya"] + 100))
+    options = {"penalty": 100.0, "predictor_degree": 2, "predictor_penalty": 500.0, "max_degree": 2}
+    before, after = (
+        fs.Audit.fit(f, graph, penalise_constant=penalise_constant, **options).cfu({PAIR: 0.6}) for f in frames
+    )
+    assert (abs(after / before - 1) > 0.1) == penalise_constant
+    assert penalise_constant or after == pytest.approx(before, rel=1e-9)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    code = (
+        "import fairstress as fs; g = fs.CausalGraph.parse('race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat', "
+        "protected='race', outcome='zfya'); "
+        "print(repr(fs.Audit.fit(fs.datasets.law_school(), g, reference='White').cfu({('ugpa', 'lsat'): 0.7})))"
+    )
+    found = set()
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        found.add(run.stdout)
+    assert len(found) == 1

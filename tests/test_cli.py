@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+from click.testing import CliRunner
+
+import fairstress as fs
+from fairstress.cli import main
+
+SETTINGS = """
+data = "law.csv"
+graph = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
+protected = "race"
+outcome = "zfya"
+
+[options]
+reference = "White"
+max_degree = 4
+penalise_constant = true
+
+[profile]
+points = 5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, law_frame):
+    law_frame.to_csv(tmp_path / "law.csv", index=False)
+    (tmp_path / "audit.toml").write_text(SETTINGS)
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def refused(folder, text: str) -> str:
+    """Run other settings; give the one line that is printed."""
+    (folder / "audit.toml").write_text(text)
+    result = call("run", folder / "audit.toml")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("fairstress: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_the_demonstration_prints_the_audit_and_says_what_its_curve_shows():
+    result = call("demo")
+    assert result.exit_code == 0
+    for part in ("21,791 rows (1,820 distinct)", "0.0145985", "0.13584", "This curve shows the penalty"):
+        assert part in result.stdout
+    assert result.stderr == ""  # no progress where there is no terminal
+
+
+def test_run_prints_a_summary_and_writes_json_that_repeats_the_audit(folder, law_audit):
+    result = call("run", folder / "audit.toml")
+    assert result.exit_code == 0, result.stderr
+    assert "The pair ugpa <-> lsat" in result.stdout
+    written = json.loads((folder / "audit-results.json").read_text())
+    assert written["schema"] == 1
+    assert written["data"]["rows"] == 21791
+    assert len(written["data"]["sha256"]) == 64
+    assert written["settings"]["degrees"] == {"ugpa": 1, "lsat": 2}
+    (found,) = written["profiles"]
+    assert found["correlation"] == [-0.99, -0.495, 0.0, 0.495, 0.99]
+    assert found["cfu"][3] == pytest.approx(law_audit.cfu({("ugpa", "lsat"): 0.495}), rel=1e-9)
+    assert fs.CausalGraph.parse(written["graph"]["text"], protected="race", outcome="zfya") == law_audit.graph
+
+
+def test_run_reads_parquet_weights_and_writes_where_it_is_told(folder, law_frame):
+    law_frame.assign(w=1.0).to_parquet(folder / "law.parquet")
+    text = SETTINGS.replace("law.csv", "law.parquet").replace(
+        'outcome = "zfya"', 'outcome = "zfya"\nsample_weight = "w"'
+    )
+    (folder / "audit.toml").write_text(text)
+    result = call("run", folder / "audit.toml", "--quiet", "--output", folder / "out.json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    assert json.loads((folder / "out.json").read_text())["data"]["file"] == "law.parquet"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[options]", "[option]", "unknown key 'option'; did you mean 'options'?"),
+        ("max_degree = 4", "max_degre = 4", "unknown key 'options.max_degre'; did you mean 'max_degree'?"),
+        ("max_degree = 4", 'max_degree = "four"', "'options.max_degree' is 'four': give a whole number"),
+        ("penalise_constant = true", "penalty = true", "'options.penalty' is True: give a number"),
+        ("points = 5", "points = 1", "'profile' asks for 1 points from -0.99 to 0.99"),
+        ("points = 5", 'pairs = ["ugpa"]', "'profile.pairs' has 'ugpa': give lists of two names"),
+        ("points = 5", 'pairs = [["ugpa", "race"]]', "the graph does not name the pair ugpa <-> race"),
+        ('data = "law.csv"', "", "audit.toml has no 'data'"),
+        ("law.csv", "low.csv", "there is no data file"),
+        ("law.csv", "audit.toml", "give a .csv or .parquet file"),
+        ("ugpa -> lsat;", "ugpa -> last;", "the graph names 'last', which is not a column of the data"),
+        ('data = "law.csv"', 'data = "law.csv', "audit.toml is not valid TOML"),
+        ('outcome = "zfya"', 'outcome = "zfya"\nsample_weight = "wt"', "sample_weight names 'wt'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_two(folder, old, new, message):
+    assert message in refused(folder, SETTINGS.replace(old, new))
+
+
+def test_missing_files_and_unwritable_results_are_one_line_too(folder):
+    result = call("run", folder / "none.toml")
+    assert result.exit_code == 2
+    assert "there is no settings file" in result.stderr
+    result = call("run", folder / "audit.toml", "-q", "-o", folder / "no" / "where.json")
+    assert result.exit_code == 2
+    assert "cannot write the results" in result.stderr
+
+
+def test_warnings_are_lines_on_standard_error(folder, law_frame):
+    few = law_frame.groupby("race").head(400).iloc[:404].reset_index(drop=True)
+    few = few.drop(few.index[few["race"] == "non-White"][3:])
+    few.to_csv(folder / "law.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as outside a test
+        result = call("run", folder / "audit.toml", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert "fairstress: warning: the group 'non-White' of 'race' has 3 rows" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["run", "-h"], ["--version"]])
+def test_help_is_everywhere(arguments):
+    result = call(*arguments)
+    assert result.exit_code == 0
+    assert result.stdout
