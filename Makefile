@@ -28,6 +28,7 @@ test-floors: .venv-floors/.installed
 	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch
 
 bench: $(INSTALLED)-torch
+	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/newton_step.py
 	$(BIN)/python benchmarks/profile_against_torch.py
 

@@ -31,6 +31,7 @@ from fairstress.model.predictor import Predictor, Source, check_independent, fit
 from fairstress.model.selection import choose_predictor, choose_structure
 from fairstress.sensitivity.evaluate import Claim, cfu_by_row, evaluate
 from fairstress.sensitivity.profile import Context, Profile, Progress, profile
+from fairstress.threads import one_thread
 
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
@@ -93,6 +94,7 @@ class Audit:
     baselines: dict[str, Baseline]
 
     @classmethod
+    @one_thread
     def fit(
         cls,
         frame: Any,
@@ -172,10 +174,12 @@ class Audit:
         """The guessed model: independent errors."""
         return self._model(self.claim.model_a)
 
+    @one_thread
     def model_b(self, correlation: Correlation) -> StructuralModel:
         """The hypothetical truth: the same equations, refitted with correlated errors."""
         return self._model(evaluate(self.claim, self._read(correlation)).fit)
 
+    @one_thread
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units."""
         w_A, w_B = self.claim.model_a.weights, evaluate(self.claim, self._read(correlation)).fit.weights
@@ -188,16 +192,19 @@ class Audit:
 
     # ------------------------------------------------------------ how unfair
 
+    @one_thread
     def cfu(self, correlation: Correlation) -> float:
         """Counterfactual unfairness of the predictor if the errors have this correlation; pairs not named are 0."""
         return evaluate(self.claim, self._read(correlation)).cfu
 
+    @one_thread
     def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
         """The same for each row of the table."""
         fitted = evaluate(self.claim, self._read(correlation)).fit
         values = cfu_by_row(self.claim, fitted.weights)[self.table.row_of]
         return pd.Series(values, index=self.table.index, name="cfu")
 
+    @one_thread
     def gradient(self, correlation: Correlation) -> pd.Series[float]:
         """Exact derivative of CFU with respect to the correlation of each pair of features."""
         slope = evaluate(self.claim, self._read(correlation), gradient=True).gradient
@@ -207,6 +214,7 @@ class Audit:
         values = [slope[position(a), position(b)] + slope[position(b), position(a)] for a, b in pairs]
         return pd.Series(values, index=pd.MultiIndex.from_tuples(pairs) if pairs else None, dtype=float)
 
+    @one_thread
     def profile(
         self, pair: tuple[str, str], grid: Iterable[float] | None = None, *, progress: Progress | None = None
     ) -> Profile:

@@ -42,13 +42,8 @@ def profile_summary(profile: Profile) -> str:
     title = (
         f"The pair {a} <-> {b}: Model B at {points} from {profile.correlation.min():g} to {profile.correlation.max():g}"
     )
-    paragraphs = [
-        title,
-        _profile_table(profile),
-        _fill(_worst(profile)),
-        _fill(_measured(profile)),
-        _fill(_objections(profile)),
-    ]
+    sentences = (_worst(profile), _measured(profile), _likelihood(profile), _objections(profile))
+    paragraphs = [title, _profile_table(profile), *(_fill(sentence) for sentence in sentences)]
     return "\n\n".join(part for part in paragraphs if part)
 
 
@@ -122,13 +117,17 @@ def _predictors(audit: Audit) -> str:
 def _profile_table(profile: Profile) -> str:
     lines = [f"{'correlation':>12}{'CFU':>14}{'CFU at penalty 0':>18}{'log likelihood':>17}{'against Model A':>17}"]
     for i in _shown(profile.correlation):
-        without = "none" if profile.cfu_unpenalised is None else f"{profile.cfu_unpenalised[i]:.2e}"
-        change = profile.log_likelihood[i] - profile.context.log_likelihood
+        without = "none" if profile.cfu_unpenalised is None else _cfu(profile, profile.cfu_unpenalised[i])
+        change = round(profile.log_likelihood[i] - profile.context.log_likelihood, 2) + 0.0
         lines.append(
-            f"{profile.correlation[i]:>12.3f}{profile.cfu[i]:>14.4e}{without:>18}"
+            f"{profile.correlation[i]:>12.3f}{_cfu(profile, profile.cfu[i]):>14}{without:>18}"
             f"{profile.log_likelihood[i]:>17.2f}{change:>17.2f}"
         )
     return "\n".join(lines)
+
+
+def _cfu(profile: Profile, value: float) -> str:
+    return "0" if profile.is_rounding(value) else f"{value:.4e}"
 
 
 def _shown(correlation: Any) -> list[int]:
@@ -157,10 +156,21 @@ def _measured(profile: Profile) -> str:
     if not profile.shows_penalty_only:
         return ""
     return (
-        f"This curve shows the penalty, not the confounding: with structural penalty 0 instead of "
-        f"{profile.context.penalty:.5g}, CFU stays at rounding error ({profile.cfu_unpenalised.max():.0e}) at every "
-        "correlation of the grid. Model B's equations absorb the correlation of this pair, so that its counterfactuals "
-        "are those of Model A. The curve speaks neither for nor against the claim."
+        "This curve shows the penalty, not the confounding: with structural penalty 0 instead of "
+        f"{profile.context.penalty:.5g}, CFU is 0 up to rounding at every correlation of the grid. Model B's equations "
+        "absorb the correlation of this pair, so that its counterfactuals are those of Model A. The curve speaks "
+        "neither for nor against the claim."
+    )
+
+
+def _likelihood(profile: Profile) -> str:
+    if profile.shows_penalty_only:
+        return ""
+    best = int(profile.log_likelihood.argmax())
+    change = profile.log_likelihood[best] - profile.context.log_likelihood
+    return (
+        f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above that of Model A. "
+        "Far below the highest value the data object to a correlation, as far as the form of the model is right."
     )
 
 

@@ -55,8 +55,11 @@ class Profile:
         """Whether the curve moves at the chosen penalty, but not at penalty 0."""
         if self.cfu_unpenalised is None or self.context.penalty == 0:
             return False
-        negligible = ROUNDING * self.context.outcome_variance
-        return bool(self.cfu_unpenalised.max() <= negligible < self.cfu.max())
+        return self.is_rounding(self.cfu_unpenalised.max()) and not self.is_rounding(self.cfu.max())
+
+    def is_rounding(self, cfu: float) -> bool:
+        """Whether a CFU is what an exact zero looks like after rounding."""
+        return bool(cfu <= ROUNDING * self.context.outcome_variance)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per correlation."""
