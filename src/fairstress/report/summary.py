@@ -169,7 +169,7 @@ def _likelihood(profile: Profile) -> str:
     best = int(profile.log_likelihood.argmax())
     change = profile.log_likelihood[best] - profile.context.log_likelihood
     return (
-        f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above that of Model A. "
+        f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above Model A's. "
         "Far below the highest value the data object to a correlation, as far as the form of the model is right."
     )
 
