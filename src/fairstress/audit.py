@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairstress.errors import FairstressWarning, SettingError, Status, did_you_mean
+from fairstress.errors import DataError, FairstressWarning, SettingError, Status, did_you_mean
 from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
@@ -147,6 +147,7 @@ class Audit:
         choice = _Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
         builder = _Builder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
         design, structural_penalty = builder.structure()
+        _check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
         settings = Settings(
             degrees={e.feature: e.degree for e in design.equations},
@@ -159,7 +160,6 @@ class Audit:
             cv=cv,
             random_state=random_state,
         )
-        _warn_of_small_groups(table, design)
         return cls(graph, table, settings, claim, builder.baselines(claim))
 
     # ------------------------------------------------------------ the two models
@@ -436,13 +436,19 @@ def _penalty(value: Any, name: str) -> float:
     return number
 
 
-def _warn_of_small_groups(table: Table, design: Design) -> None:
+def _check_sizes(table: Table, design: Design) -> None:
+    """Refuse fewer rows than weights; warn of a group that has fewer."""
     n_weights = design.feature_of.size
+    if table.y.size < n_weights:
+        raise DataError(
+            f"the data have {table.y.size} rows, fewer than the {n_weights} weights of the structural equations: "
+            "bring more rows, or lower max_degree or degrees"
+        )
     for level, count in table.group_sizes().items():
         if count < n_weights:
             warnings.warn(
                 f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights "
                 "of the structural equations: its part of the result rests on little",
                 FairstressWarning,
-                stacklevel=3,
+                stacklevel=4,
             )

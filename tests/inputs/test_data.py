@@ -169,6 +169,11 @@ def test_folds_are_contiguous_and_add_up_to_the_table():
         table.folds(1)
 
 
+def test_fewer_rows_than_weights_are_refused_with_both_numbers():
+    with pytest.raises(DataError, match="the data have 9 rows, fewer than the 10 weights"):
+        fs.Audit.fit(frame().head(9), GRAPH, degrees={"x": 1, "z": 4}, penalty=1, predictor_degree=1, cv=3)
+
+
 def test_a_group_with_fewer_rows_than_weights_is_warned_about_with_both_numbers():
     few = frame(a=["f"] * 3 + ["m"] * 57)
     with pytest.warns(fs.FairstressWarning, match="the group 'f' of 'a' has 3 rows, fewer than the 5 weights"):
