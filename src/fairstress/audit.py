@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,24 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairstress.errors import DataError, FairstressWarning, SettingError, Status, did_you_mean
+from fairstress.errors import SettingError, Status
 from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import residuals, worlds
-from fairstress.model.design import (
-    Design,
-    build_design,
-    count_values,
-    describer,
-    structural_moments,
-)
-from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
-from fairstress.model.fit import Fit, System, check_noise, fit
-from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
-from fairstress.model.selection import choose_predictor, choose_structure
-from fairstress.sensitivity.evaluate import Claim, cfu_by_row, evaluate
+from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import worlds
+from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.fit import Fit
+from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, check_sizes
+from fairstress.sensitivity.evaluate import cfu_by_row, evaluate
 from fairstress.sensitivity.profile import Context, Profile, Progress, profile
 from fairstress.threads import one_thread
 
@@ -49,17 +40,6 @@ class Settings:
     penalties: tuple[float, ...]
     cv: int
     random_state: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """A predictor that ignores the causal graph, for comparison."""
-
-    name: str
-    unfairness: float  # mean squared difference between its predictions and the audited predictor's
-    r2: float  # in-sample share of the variance explained (of the deviance for a two-valued outcome)
-    degree: int
-    penalty: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +124,10 @@ class Audit:
             Seed of every step that draws random numbers. Fitting draws none.
         """
         table = read_table(frame, graph, reference=reference, shift=shift, sample_weight=sample_weight)
-        choice = _Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
-        builder = _Builder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
+        choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
+        builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
         design, structural_penalty = builder.structure()
-        _check_sizes(table, design)
+        check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
         settings = Settings(
             degrees={e.feature: e.degree for e in design.equations},
@@ -263,8 +243,8 @@ class Audit:
         if self.settings.penalty == 0:
             return self.claim
         settings = self.settings
-        choice = _Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
-        builder = _Builder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
+        choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
+        builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
         try:
             return builder.claim(self.claim.design, 0.0)
         except SettingError:
@@ -288,167 +268,3 @@ class Audit:
             log_likelihood=fitted.log_likelihood,
             status=fitted.status,
         )
-
-
-# ---------------------------------------------------------------- building
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """What may be chosen: one option where the user has given a value."""
-
-    degrees: dict[str, tuple[int, ...]]
-    structural_penalties: tuple[float, ...]
-    predictor_degrees: tuple[int, ...]
-    predictor_penalties: tuple[float, ...]
-    penalties: tuple[float, ...]
-
-    @classmethod
-    def of(
-        cls,
-        graph: CausalGraph,
-        degrees: Mapping[str, int] | None,
-        penalty: float | None,
-        predictor_degree: int | None,
-        predictor_penalty: float | None,
-        max_degree: int,
-        penalties: Sequence[float] | None,
-    ) -> _Choice:
-        """Check the arguments of `Audit.fit` and spell out the options."""
-        options = tuple(range(1, _whole(max_degree, "max_degree") + 1))
-        grid = np.logspace(-4, 4, 10) if penalties is None else penalties
-        offered = tuple(_penalty(value, "penalties") for value in grid)
-        if not offered:
-            raise SettingError("penalties is empty: give at least one number")
-        given = {name: (_whole(value, f"degrees['{name}']"),) for name, value in (degrees or {}).items()}
-        for name in given:
-            if name not in graph.features:
-                raise SettingError(
-                    f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}"
-                )
-        return cls(
-            degrees={name: given.get(name, options) for name in graph.features},
-            structural_penalties=offered if penalty is None else (_penalty(penalty, "penalty"),),
-            predictor_degrees=options if predictor_degree is None else (_whole(predictor_degree, "predictor_degree"),),
-            predictor_penalties=(
-                offered if predictor_penalty is None else (_penalty(predictor_penalty, "predictor_penalty"),)
-            ),
-            penalties=offered,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Builder:
-    """Fits the parts of an audit to one table."""
-
-    table: Table
-    folds: list[Rows]
-    choice: _Choice
-    embedding: EmbeddingFactory
-    penalise_constant: bool
-
-    def structure(self) -> tuple[Design, float]:
-        """Choose degrees and penalty of the structural equations."""
-        graph, describe = self.table.graph, describer(self.table)
-        degrees, penalty = choose_structure(
-            graph,
-            self.folds,
-            self.choice.degrees,
-            self.choice.structural_penalties,
-            describe=describe,
-            embedding=self.embedding,
-            penalise_constant=self.penalise_constant,
-        )
-        return build_design(graph, degrees, describe, self.embedding), penalty
-
-    def claim(self, design: Design, penalty: float) -> Claim:
-        """Fit Model A and the predictor on its residuals."""
-        rows = self.table.rows
-        moments = structural_moments(rows, design.equations)
-        check_noise(moments, design)
-        if penalty == 0:
-            for equation, where in zip(design.equations, design.slices, strict=True):
-                check_independent(
-                    moments.G[where, where], equation.embedding.terms, f"the equation of '{equation.feature}'"
-                )
-        system = System(moments, design.feature_of, design.penalties(penalty, penalise_constant=self.penalise_constant))
-        model_a = fit(system, np.eye(len(design.equations)))
-        return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
-
-    def predictor(self, source: Source) -> Predictor:
-        """Choose and fit a predictor on some inputs."""
-        options: dict[str, bool] = {
-            "is_logistic": self.table.outcome_levels is not None,
-            "penalise_constant": self.penalise_constant,
-        }
-        degree, penalty = choose_predictor(
-            self.folds, source, self.choice.predictor_degrees, self.choice.predictor_penalties, **options
-        )
-        return fit_predictor(self.table.rows, source, degree, penalty, **options)
-
-    def baselines(self, claim: Claim) -> dict[str, Baseline]:
-        """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
-        describe = describer(self.table)
-        features = tuple(describe(name) for name in self.table.graph.features)
-        protected = describe(self.table.graph.protected)
-        sources = {
-            "unconstrained": Source((protected, *features), lambda block: np.column_stack([block.a, block.x])),
-            "blind": Source(features, lambda block: block.x),
-        }
-        return {name: self._baseline(name, source, claim) for name, source in sources.items()}
-
-    def _baseline(self, name: str, source: Source, claim: Claim) -> Baseline:
-        fitted = self.predictor(source)
-        total = 0.0
-        for block in claim.rows.blocks():
-            audited = claim.predictor.predict(residuals(claim.design, claim.model_a.weights, block))
-            total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
-        return Baseline(name, total / claim.rows.n, fitted.r2, fitted.degree, fitted.penalty)
-
-
-def _residual_source(table: Table, design: Design, model_a: Fit) -> Source:
-    """What a counterfactually fair predictor may look at: Model A's residuals."""
-
-    def gather(block: Rows) -> Array:
-        return residuals(design, model_a.weights, block)
-
-    eps = np.concatenate([gather(block) for block in table.rows.blocks()])
-    names = [f"residual of {name}" for name in table.graph.features]
-    return Source(tuple(Input(name, n_values=count_values(eps[:, j])) for j, name in enumerate(names)), gather)
-
-
-# ---------------------------------------------------------------- checks
-
-
-def _whole(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
-    return int(value)
-
-
-def _penalty(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not (np.isfinite(number) and number >= 0):
-        raise SettingError(f"{name} is {value!r}: give a finite number that is not negative")
-    return number
-
-
-def _check_sizes(table: Table, design: Design) -> None:
-    """Refuse fewer rows than weights; warn of a group that has fewer."""
-    n_weights = design.feature_of.size
-    if table.y.size < n_weights:
-        raise DataError(
-            f"the data have {table.y.size} rows, fewer than the {n_weights} weights of the structural equations: "
-            "bring more rows, or lower max_degree or degrees"
-        )
-    for level, count in table.group_sizes().items():
-        if count < n_weights:
-            warnings.warn(
-                f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights "
-                "of the structural equations: its part of the result rests on little",
-                FairstressWarning,
-                stacklevel=4,
-            )

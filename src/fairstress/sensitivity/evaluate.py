@@ -6,24 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import Worlds, weight_gradient, worlds
-from fairstress.model.design import Design
-from fairstress.model.fit import Fit, System, correlation_gradient, fit_from_both_ends
+from fairstress.model.fit import Fit, correlation_gradient, fit_from_both_ends
 from fairstress.model.predictor import Predictor
+from fairstress.sensitivity.claim import Claim
 
 BATCH = 32_768  # rows times correlations that are worked on at once
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is put to the test: under Model A, this predictor treats counterfactual people alike."""
-
-    rows: Rows
-    design: Design
-    system: System
-    model_a: Fit
-    predictor: Predictor
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from fairstress.errors import Status
 from fairstress.inputs.correlation import pair_matrix
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.sensitivity.evaluate import Claim, evaluate_many
+from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.evaluate import evaluate_many
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
