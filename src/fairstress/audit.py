@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,23 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.fit import Fit
+from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, check_sizes
-from fairstress.sensitivity.evaluate import cfu_by_row, evaluate
-from fairstress.sensitivity.profile import Context, Profile, Progress, profile
+from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
+from fairstress.sensitivity.evaluate import cfu_by_row, evaluate, evaluate_many
+from fairstress.sensitivity.functional import (
+    Functional,
+    OfFrame,
+    Unfairness,
+    coefficient,
+    group_unfairness,
+    total_effect,
+)
+from fairstress.sensitivity.profile import ROUNDING, Context, Profile, Progress, profile
+from fairstress.sensitivity.worst_case import Solver, WorstCase
 from fairstress.threads import one_thread
 
+Bounds = Mapping[tuple[str, str], tuple[float, float]]
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
 
@@ -162,7 +174,10 @@ class Audit:
     @one_thread
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units."""
-        w_A, w_B = self.claim.model_a.weights, evaluate(self.claim, self._read(correlation)).fit.weights
+        return self._counterfactual_frame(evaluate(self.claim, self._read(correlation)).fit.weights)
+
+    def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
+        w_A = self.claim.model_a.weights
         parts = [worlds(self.claim.design, w_A, w_B[None], block).x_cf[0] for block in self.claim.rows.blocks()]
         x_cf = self.table.scaling.undo(np.concatenate(parts))
         frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
@@ -175,7 +190,7 @@ class Audit:
     @one_thread
     def cfu(self, correlation: Correlation) -> float:
         """Counterfactual unfairness of the predictor if the errors have this correlation; pairs not named are 0."""
-        return evaluate(self.claim, self._read(correlation)).cfu
+        return evaluate(self.claim, self._read(correlation)).value
 
     @one_thread
     def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
@@ -223,6 +238,135 @@ class Audit:
             progress,
         )
 
+    # ------------------------------------------------------------ how unfair at worst
+
+    @one_thread
+    def worst_case(
+        self,
+        p_max: float,
+        *,
+        budget: str = "pairwise",
+        min_eigenvalue: float = 0.05,
+        bounds: Bounds | None = None,
+        starts: int = 8,
+        method: str = "search",
+        random_state: int | None = None,
+    ) -> WorstCase:
+        """Find the largest CFU within a budget: the paper's second tool.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"``: no pair's correlation exceeds p_max in size, and no eigenvalue of P lies below
+            ``min_eigenvalue``. ``"spectral"``: ``P = (1 - p_max) I + p_max R`` for any correlation matrix R of the
+            graph's pattern. For one pair the two are the same interval.
+        min_eigenvalue
+            Floor of the pairwise budget where two or more pairs are free.
+        bounds
+            ``{pair: (lower, upper)}``: signs and sizes that an expert can vouch for.
+        starts
+            Ascents to begin with; more follow while they disagree.
+        method
+            ``"search"``, or ``"ascent"`` for the paper's Algorithm 1, which finds local maxima and is there for
+            comparison.
+        random_state
+            Seed of the scan and of random starts; that of the audit without it.
+        """
+        limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
+        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        return solve(p_max)
+
+    @one_thread
+    def curve(
+        self,
+        p_max: Sequence[float],
+        *,
+        budget: str = "pairwise",
+        min_eigenvalue: float = 0.05,
+        bounds: Bounds | None = None,
+        starts: int = 8,
+        method: str = "search",
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> Curve:
+        """Find the worst case for each p_max, each search starting also from the solution of the one before.
+
+        Arguments are those of `worst_case`; ``progress`` is called with (budgets done, budgets in all).
+        """
+        limits = sorted({float(limit) for limit in p_max})
+        if not limits:
+            raise SettingError("p_max is empty: give at least one number from 0 up to, but not including, 1")
+        limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
+        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        points, own = trace(limits, solve, progress)
+        without = None
+        if self._unpenalised is not None:
+            P = np.array([point.correlation.to_numpy() for point in points])
+            without = np.array([e.value for e in evaluate_many(self._unpenalised, P)])
+        return Curve(tuple(points), tuple(own), without, self._context, solve)
+
+    @one_thread
+    def breaking_point(self, level: float | str, *, highest: float = 0.99, **budget: Any) -> BreakingPoint:
+        """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
+
+        ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
+        """
+        return self.curve([0.0, *np.linspace(0.1, highest, 6)], **budget).breaking_point(level)
+
+    @one_thread
+    def bounds(
+        self,
+        functional: Functional | Callable[[pd.DataFrame], Any],
+        p_max: float,
+        *,
+        budget: str = "pairwise",
+        min_eigenvalue: float = 0.05,
+        bounds: Bounds | None = None,
+        starts: int = 8,
+        random_state: int | None = None,
+    ) -> tuple[WorstCase, WorstCase]:
+        """Find the smallest and the largest value of a functional of Model B within a budget.
+
+        Parameters
+        ----------
+        functional
+            One of `cfu_of_group`, `total_effect` and `coefficient`, or any function from the frame that
+            `counterfactuals` gives to a number, which is then searched without derivatives: for few pairs.
+        p_max, budget, min_eigenvalue, bounds, starts, random_state
+            As in `worst_case`.
+
+        Returns
+        -------
+        tuple of WorstCase
+            Lower and upper.
+        """
+        known = functional if isinstance(functional, Functional) else self._of_frame(functional)
+        limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
+        lower, upper = (
+            self._solver(known, sign, starts, "search", random_state, **limits_of)(p_max) for sign in (-1.0, 1.0)
+        )
+        return lower, upper
+
+    def cfu_of_group(self, level: Any) -> Functional:
+        """CFU of one group, for `bounds`."""
+        return group_unfairness(self.table, level)
+
+    def total_effect(self, feature: str) -> Functional:
+        """Mean effect on a feature, in its units, of moving everyone from the reference level to the other.
+
+        For a numeric protected attribute: of moving everyone by its shift. For `bounds`.
+        """
+        return total_effect(self.table, feature)
+
+    def coefficient(self, feature: str, term: str) -> Functional:
+        """A weight of a feature's equation, in the table's units per unit of the term; for `bounds`.
+
+        Features enter an equation less their mean; the protected attribute as -1/+1 or as it is.
+        """
+        return coefficient(self.table, self.claim.design, feature, term)
+
     @property
     def outcome_variance(self) -> float:
         """Variance of the outcome: the scale on which CFU is large or small."""
@@ -254,6 +398,24 @@ class Audit:
     def _context(self) -> Context:
         levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
         return Context(self.outcome_variance, self.settings.penalty, self.claim.model_a.log_likelihood, levels)
+
+    def _solver(
+        self, functional: Functional, sign: float, starts: int, method: str, random_state: int | None, **budget: Any
+    ) -> Solver:
+        """Give what finds the worst case within one p_max."""
+        seed = self.settings.random_state if random_state is None else random_state
+        is_cfu = isinstance(functional, Unfairness) and sign > 0
+        negligible = ROUNDING * self.outcome_variance if is_cfu else -np.inf
+        make_budget = partial(read_budget, self.graph, self.variables, **budget)
+        return Solver(self.claim, self.variables, make_budget, functional, sign, starts, method, seed, negligible)
+
+    def _of_frame(self, function: Any) -> Functional:
+        if not callable(function):
+            raise SettingError(
+                f"functional is {function!r}: give total_effect(...), coefficient(...), cfu_of_group(...) "
+                "or a function of the frame of counterfactuals"
+            )
+        return OfFrame(function, self._counterfactual_frame, getattr(function, "__name__", "functional"))
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)

@@ -30,9 +30,12 @@ class FairstressWarning(UserWarning):
 class Status(StrEnum):
     """How a computation ended; the value is the sentence to show."""
 
-    CONVERGED = "The fit converged."
+    CONVERGED = "The computation converged."
     STEP_LIMIT = "The fit ran out of steps before it converged: treat the numbers as approximate."
     STALLED = "The fit stopped where rounding hides any further progress: treat the numbers as approximate."
+    SEARCH_STEPS = "The search ran out of steps before it converged: add starts, or treat the value as a lower limit."
+    OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use method='search'."
+    LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
     TWO_MINIMA = (
         "The fit has two minima at this correlation, as a large penalty on few rows can cause; "
         "the lower one is reported."

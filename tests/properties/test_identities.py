@@ -184,11 +184,11 @@ def test_the_gradient_is_the_limit_of_differences_where_cfu_is_visible(case):
     # a penalty as large as the data moves CFU well above rounding in almost every model
     audit = case.audit(penalty=float(len(case.frame)))
     found = evaluate(audit.claim, case.P, gradient=True)
-    assume(found.cfu >= 1e-3 * audit.outcome_variance)
+    assume(found.value >= 1e-3 * audit.outcome_variance)
     j, k = 0, len(audit.variables) - 1
     step = np.zeros_like(case.P)
     step[j, k] = step[k, j] = 1e-5
-    numeric = (evaluate(audit.claim, case.P + step).cfu - evaluate(audit.claim, case.P - step).cfu) / 2e-5
+    numeric = (evaluate(audit.claim, case.P + step).value - evaluate(audit.claim, case.P - step).value) / 2e-5
     # central differences: relative error of the order of step^2 times curvature, and rounding / step
     scale = np.abs(found.gradient).max()
     np.testing.assert_allclose(found.gradient[j, k] + found.gradient[k, j], numeric, rtol=1e-5, atol=1e-6 * scale)

@@ -34,11 +34,11 @@ def audit(text: str, degrees: tuple[int, int, int], penalty: float, **options) -
 def test_the_gradient_is_the_limit_of_differences(text, degrees, penalty, penalise_constant):
     claim = (case := audit(text, degrees, penalty, penalise_constant=penalise_constant)).claim
     found = evaluate(claim, P, gradient=True)
-    assert found.cfu > 1e-3 * case.outcome_variance
+    assert found.value > 1e-3 * case.outcome_variance
     for j, k in ((0, 1), (0, 2), (1, 2)):
         step = np.zeros((3, 3))
         step[j, k] = step[k, j] = 1e-5
-        numeric = (evaluate(claim, P + step).cfu - evaluate(claim, P - step).cfu) / 2e-5
+        numeric = (evaluate(claim, P + step).value - evaluate(claim, P - step).value) / 2e-5
         np.testing.assert_allclose(found.gradient[j, k] + found.gradient[k, j], numeric, rtol=1e-5)
 
 

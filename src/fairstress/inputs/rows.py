@@ -41,14 +41,15 @@ class Rows:
     def blocks(self, size: int = BLOCK) -> Iterator[Rows]:
         """Hand out the rows in order, ``size`` at a time."""
         for start in range(0, self.a.size, size):
-            yield self._take(slice(start, start + size))
+            yield self.where(slice(start, start + size))
 
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""
         kept = weight > 0
-        return Rows(self.a, self.a_cf, self.x, weight, y, y_square)._take(kept)
+        return Rows(self.a, self.a_cf, self.x, weight, y, y_square).where(kept)
 
-    def _take(self, which: slice | NDArray[np.bool_]) -> Rows:
+    def where(self, which: slice | NDArray[np.bool_]) -> Rows:
+        """Keep some of the rows."""
         return Rows(
             self.a[which],
             self.a_cf[which],

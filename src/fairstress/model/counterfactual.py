@@ -49,13 +49,17 @@ def worlds(design: Design, w_A: Array, w_B: Array, block: Rows) -> Worlds:
     return Worlds(block, x_cf.transpose(1, 2, 0), eps.T, eps_cf.transpose(1, 2, 0), change)
 
 
-def weight_gradient(design: Design, w_A: Array, w_B: Array, found: Worlds, g: Array) -> Array:
-    """Pull a gradient ``g`` (r, m) in the false residuals back to the weights w_B (D,) of the first world.
+def weight_gradient(
+    design: Design, w_A: Array, w_B: Array, found: Worlds, *, g_eps: Array | None = None, g_x: Array | None = None
+) -> Array:
+    """Pull gradients (r, m) in the false residuals and the features back to the weights w_B (D,) of the first world.
 
-    `worlds` in reverse: ``xbar_j = g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
+    `worlds` in reverse, with g the gradient in eps' and h that in x':
+    ``xbar_j = h_j + g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
     ``d/dw_j = sum_i (phi'_ij - phi_ij) xbar_ij``.
     """
-    x_bar = g.copy(order="F")
+    g = np.zeros_like(found.eps) if g_eps is None else g_eps
+    x_bar = np.array(g if g_x is None else g + g_x, order="F")
     c_w = np.zeros(w_B.size)
     for j in reversed(found.change):
         equation, where = design.equations[j], design.slices[j]

@@ -13,7 +13,9 @@ from fairstress.errors import Status
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.inputs.data import Table
+    from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
+    from fairstress.sensitivity.worst_case import WorstCase
 
 WIDTH = 100
 SHOWN = (
@@ -45,6 +47,36 @@ def profile_summary(profile: Profile) -> str:
     sentences = (_worst(profile), _measured(profile), _likelihood(profile), _objections(profile))
     paragraphs = [title, _profile_table(profile), *(_fill(sentence) for sentence in sentences)]
     return "\n\n".join(part for part in paragraphs if part)
+
+
+def worst_case_summary(found: WorstCase) -> str:
+    """Say what a search within a budget found, and how sure that is."""
+    pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
+    budget = f"{found.budget} budget, p_max = {found.p_max:g}, least eigenvalue {found.floor:g}"
+    value = f"The {found.direction} {found.functional} found within the {budget} is {found.value:.4g}."
+    where = f"It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
+    data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's."
+    sure = (
+        f"{found.n_agreeing} of {found.n_starts} ascents ended there or at an equal value; the best of a scan of the "
+        f"whole set is {found.scan_value:.4g}."
+    )
+    status = "" if found.status is Status.CONVERGED else str(found.status)
+    return _fill(" ".join([value, where, data, sure, status]).strip())
+
+
+def curve_summary(curve: Curve) -> str:
+    """Say how the worst case grows with the budget."""
+    last = curve.points[-1]
+    lines = [f"Worst case within {last.budget} budgets (least eigenvalue {last.floor:g} at the largest)", ""]
+    lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
+    for i, point in enumerate(curve.points):
+        without = "none" if curve.cfu_unpenalised is None else f"{curve.cfu_unpenalised[i]:.4e}"
+        lines.append(f"{point.p_max:>8.3f}{point.value:>14.4e}{without:>18}{-point.log_likelihood_drop:>17.2f}")
+    levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
+    text = f"The unfairness of the baselines, for comparison: {_join(levels)}."
+    if curve.shows_penalty_only:
+        text += " At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty."
+    return "\n".join(lines) + "\n\n" + _fill(text)
 
 
 # ---------------------------------------------------------------- the audit

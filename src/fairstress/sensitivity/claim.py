@@ -74,12 +74,12 @@ class Choice:
         penalties: Sequence[float] | None,
     ) -> Choice:
         """Check the arguments of `Audit.fit` and spell out the options."""
-        options = tuple(range(1, _whole(max_degree, "max_degree") + 1))
+        options = tuple(range(1, whole_number(max_degree, "max_degree") + 1))
         grid = np.logspace(-4, 4, 10) if penalties is None else penalties
         offered = tuple(_penalty(value, "penalties") for value in grid)
         if not offered:
             raise SettingError("penalties is empty: give at least one number")
-        given = {name: (_whole(value, f"degrees['{name}']"),) for name, value in (degrees or {}).items()}
+        given = {name: (whole_number(value, f"degrees['{name}']"),) for name, value in (degrees or {}).items()}
         for name in given:
             if name not in graph.features:
                 raise SettingError(
@@ -88,7 +88,9 @@ class Choice:
         return cls(
             degrees={name: given.get(name, options) for name in graph.features},
             structural_penalties=offered if penalty is None else (_penalty(penalty, "penalty"),),
-            predictor_degrees=options if predictor_degree is None else (_whole(predictor_degree, "predictor_degree"),),
+            predictor_degrees=options
+            if predictor_degree is None
+            else (whole_number(predictor_degree, "predictor_degree"),),
             predictor_penalties=(
                 offered if predictor_penalty is None else (_penalty(predictor_penalty, "predictor_penalty"),)
             ),
@@ -179,7 +181,8 @@ def _residual_source(table: Table, design: Design, model_a: Fit) -> Source:
 # ---------------------------------------------------------------- checks
 
 
-def _whole(value: Any, name: str) -> int:
+def whole_number(value: Any, name: str) -> int:
+    """Check a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
     return int(value)

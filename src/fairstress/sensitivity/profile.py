@@ -96,15 +96,15 @@ def profile(
     for start in range(0, len(grid), STEP):
         P = np.array([pair_matrix(position, p, m) for p in grid[start : start + STEP]])
         found += evaluate_many(claim, P)
-        without += [e.cfu for e in evaluate_many(unpenalised, P)] if unpenalised else []
+        without += [e.value for e in evaluate_many(unpenalised, P)] if unpenalised else []
         if progress:
             progress(min(start + STEP, len(grid)), len(grid))
     return Profile(
         pair=pair,
         correlation=np.array(grid, dtype=float),
-        cfu=np.array([f.cfu for f in found]),
+        cfu=np.array([f.value for f in found]),
         cfu_unpenalised=np.array(without) if unpenalised else None,
-        log_likelihood=np.array([f.log_likelihood for f in found]),
+        log_likelihood=np.array([f.fit.log_likelihood for f in found]),
         status=tuple(f.fit.status for f in found),
         context=context,
     )

@@ -1,0 +1,105 @@
+"""The paper's Algorithm 1, for fidelity and as a yardstick.
+
+Minibatch gradient ascent with momentum on ``P = I + p_max (J - I) o tanh(L L')``, with the exact gradient of the fit.
+Use `fairstress.sensitivity.search` for anything else. From one start the ascent stays in the orthant that it starts in
+and ends in a local maximum; its steps are noisy; and the tanh form keeps neither the eigenvalue floor nor even positive
+definiteness, so that its solution may lie outside the budget, which the status then says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.design import structural_moments
+from fairstress.model.fit import System
+from fairstress.sensitivity.budget import Budget
+from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.evaluate import evaluate
+from fairstress.sensitivity.search import Found, Search
+
+BATCH = 256
+STEPS = 100
+RATE = 0.05  # of a step on log CFU, so that it does not depend on the outcome's units
+MOMENTUM = 0.9
+
+
+def ascent(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -> Found:
+    """Climb from a small random L, or from the previous budget's solution (curriculum)."""
+    budget = task.budget
+    mask = _cliques(budget)
+    L = _from_point(inherited[-1], budget, mask) if inherited and budget.p_max else _small(mask, rng)
+    velocity, left = np.zeros_like(L), 0
+    for _ in range(STEPS if budget.p_max else 0):
+        batch = _batch(task.claim, rng)
+        velocity = MOMENTUM * velocity + RATE * mask * _slope(replace(task, claim=batch), L)
+        step = velocity
+        while np.linalg.eigvalsh(_matrix(L + step, budget))[0] <= 1e-6 and np.abs(step).max() > 1e-12:
+            step, left = step / 2, left + 1
+        L = L + step
+    p = budget.point(_matrix(L, budget))
+    evaluation = evaluate(task.claim, budget.matrix(p), task.functional)
+    status = Status.CONVERGED if budget.contains(p) else Status.OUTSIDE
+    status = Status.LEFT_SET if status is Status.CONVERGED and left else status
+    return Found(p, evaluation, status, 1, 1, evaluation.value, p)
+
+
+def _matrix(L: Array, budget: Budget) -> Array:
+    """``I + p_max (J - I) o tanh(L L')``; pairs that are not free share no column of L and stay 0."""
+    P = budget.p_max * np.tanh(L @ L.T)
+    return budget.matrix(np.clip(budget.point(P), budget.low, budget.high))
+
+
+def _slope(task: Search, L: Array) -> Array:
+    """Derivative of log CFU by L: with T = p_max G o (1 - tanh^2) for G the derivative by P, ``(T + T') L``."""
+    budget = task.budget
+    value, g = task.value_and_gradient(budget.point(_matrix(L, budget)))
+    T = budget.p_max * (budget.matrix(g) - np.eye(budget.size)) * (1 - np.tanh(L @ L.T) ** 2)
+    return np.asarray(T @ L) / max(abs(value), 1e-300)
+
+
+def _cliques(budget: Budget) -> Array:
+    """(m, c) which entries of L are free: per clique of the free pairs as many columns as it has members."""
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph(list(budget.pairs))
+    graph.add_nodes_from(range(budget.size))
+    columns = []
+    for clique in sorted(sorted(c) for c in nx.find_cliques(graph)):
+        members = np.isin(np.arange(budget.size), clique).astype(float)
+        columns += [members] * len(clique)
+    return np.column_stack(columns)
+
+
+def _small(mask: Array, rng: np.random.Generator) -> Array:
+    """Lower triangular with 1 on the diagonal and small random values below, where entries are free."""
+    start = np.tril(0.1 * rng.standard_normal(mask.shape), -1)
+    rows = np.arange(mask.shape[0])
+    first = [int(np.flatnonzero(mask[j])[0]) for j in rows]
+    start[rows, first] += 1.0
+    return start * mask
+
+
+def _from_point(p: Array, budget: Budget, mask: Array) -> Array:
+    """An L whose P is close to a point: columns of the square root of the inverse tanh, where entries are free."""
+    target = np.arctanh(np.clip(p / budget.p_max, -0.99, 0.99))
+    M = budget.matrix(target) + (2 * np.abs(target).max() - 1) * np.eye(budget.size)
+    values, vectors = np.linalg.eigh(M)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    repeated = np.tile(root, (1, int(np.ceil(mask.shape[1] / root.shape[1]))))[:, : mask.shape[1]]
+    return np.asarray(repeated * mask)
+
+
+def _batch(claim: Claim, rng: np.random.Generator) -> Claim:
+    """The claim on a random batch of people, its penalty scaled by their share."""
+    rows = claim.rows
+    size = min(BATCH, int(rows.n))
+    count = rng.multinomial(size, rows.weight / rows.n).astype(float)
+    drawn = Rows(rows.a, rows.a_cf, rows.x, rows.weight, rows.y, rows.y_square).with_outcome(count, count, count)
+    moments = structural_moments(drawn, claim.design.equations)
+    system = System(moments, claim.system.feature_of, claim.system.penalties * size / rows.n)
+    return replace(claim, rows=drawn, system=system)
