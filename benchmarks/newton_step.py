@@ -20,6 +20,7 @@ from fairstress.inputs.rows import Rows
 from fairstress.model.design import Design, Equation, Moments, add_up, structural_moments
 from fairstress.model.embedding import Input, Polynomial
 from fairstress.model.fit import System, _newton_step, _profile
+from fairstress.threads import one_thread
 
 FEATURES = 3
 DEGREE = 2
@@ -63,6 +64,7 @@ def simulated_chunks(n: int, rng: np.random.Generator) -> Iterator[Rows]:
         yield Rows(a, -a, x, np.ones(size), nothing, nothing)
 
 
+@one_thread
 def build_moments(n: int, design: Design) -> tuple[Moments, float]:
     """Add up the moments of ``n`` rows; give them with the seconds that this takes, simulation left out."""
     seconds = 0.0

@@ -66,6 +66,7 @@ def test_pairs_with_the_protected_attribute_are_parsed_but_not_used(law_frame):
     graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
     audit = fs.Audit.fit(law_frame, graph, reference="White", max_degree=4, penalise_constant=True)
     assert audit.cfu({PAIR: 0.3}) > 0
+    assert "race <-> lsat stays at 0" in audit.summary().replace("\n", " ")
     for use in (lambda: audit.cfu({("race", "lsat"): 0.1}), lambda: audit.profile(("race", "lsat"))):
         with pytest.raises(SettingError, match="race <-> lsat confounds the protected attribute itself"):
             use()
@@ -82,6 +83,10 @@ def test_pairs_with_the_protected_attribute_are_parsed_but_not_used(law_frame):
         ({"penalties": []}, "penalties is empty"),
         ({"penalties": [1, float("inf")]}, "penalties is inf"),
         ({"cv": 1}, "cv is 1"),
+        ({"cv": "5"}, "cv is '5'"),
+        ({"degrees": [1, 2]}, "degrees is .*give a dict"),
+        ({"penalties": 5}, "penalties is 5: give a list"),
+        ({"penalise_constant": "no"}, "penalise_constant is 'no'"),
         ({"reference": "white"}, "reference 'white' is not a level of 'race': give 'White' or 'non-White'"),
     ],
 )

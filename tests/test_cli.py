@@ -28,6 +28,7 @@ points = 5
 @pytest.fixture
 def folder(tmp_path, law_frame):
     law_frame.to_csv(tmp_path / "law.csv", index=False)
+    (tmp_path / "double.csv").write_text("race,race,ugpa\n1,2,3\n")
     (tmp_path / "audit.toml").write_text(SETTINGS)
     return tmp_path
 
@@ -89,6 +90,7 @@ def test_run_reads_parquet_weights_and_writes_where_it_is_told(folder, law_frame
         ("max_degree = 4", "max_degre = 4", "unknown key 'options.max_degre'; did you mean 'max_degree'?"),
         ("max_degree = 4", 'max_degree = "four"', "'options.max_degree' is 'four': give a whole number"),
         ("penalise_constant = true", "penalty = true", "'options.penalty' is True: give a number"),
+        ('"law.csv"', '"double.csv"', "two columns named 'race'"),
         ("points = 5", "points = 1", "'profile' asks for 1 points from -0.99 to 0.99"),
         ("points = 5", 'pairs = ["ugpa"]', "'profile.pairs' has 'ugpa': give lists of two names"),
         ("points = 5", 'pairs = [["ugpa", "race"]]', "the graph does not name the pair ugpa <-> race"),

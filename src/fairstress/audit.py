@@ -35,6 +35,7 @@ from fairstress.sensitivity.profile import ROUNDING, Context, Profile, Progress,
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 from fairstress.threads import one_thread
 
+WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 Bounds = Mapping[tuple[str, str], tuple[float, float]]
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
@@ -135,7 +136,16 @@ class Audit:
         random_state
             Seed of every step that draws random numbers. Fitting draws none.
         """
-        table = read_table(frame, graph, reference=reference, shift=shift, sample_weight=sample_weight)
+        if not isinstance(penalise_constant, bool | np.bool_):
+            raise SettingError(f"penalise_constant is {penalise_constant!r}: give True or False")
+        table = read_table(
+            frame,
+            graph,
+            reference=reference,
+            shift=shift,
+            sample_weight=sample_weight,
+            centre_outcome=not penalise_constant,  # a penalised constant depends on where zero lies
+        )
         choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
         builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
         design, structural_penalty = builder.structure()
@@ -225,6 +235,8 @@ class Audit:
             Called with (steps done, steps in all).
         """
         position = read_pair(pair, self.graph, self.variables)
+        if grid is not None and not isinstance(grid, Iterable):
+            raise SettingError(f"grid is {grid!r}: give a list of correlations")
         points = np.linspace(-0.99, 0.99, 201).round(10) + 0.0 if grid is None else list(grid)
         if len(points) == 0:
             raise SettingError("grid is empty: give at least one correlation")
@@ -383,12 +395,14 @@ class Audit:
 
     @cached_property
     def _unpenalised(self) -> Claim | None:
-        """The same claim with structural penalty 0, or None where collinear columns leave no unique fit."""
+        """The same claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit."""
         if self.settings.penalty == 0:
             return self.claim
         settings = self.settings
         choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
         builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
+        if self.claim.condition() > WORST_CONDITION:
+            return None
         try:
             return builder.claim(self.claim.design, 0.0)
         except SettingError:
@@ -397,7 +411,14 @@ class Audit:
     @property
     def _context(self) -> Context:
         levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
-        return Context(self.outcome_variance, self.settings.penalty, self.claim.model_a.log_likelihood, levels)
+        log_likelihood = self.claim.model_a.log_likelihood
+        return Context(self.outcome_variance, self._negligible, self.settings.penalty, log_likelihood, levels)
+
+    @cached_property
+    def _negligible(self) -> float:
+        """What an exact CFU of 0 looks like after rounding, which ill-conditioned equations enlarge."""
+        claim = self._unpenalised or self.claim
+        return max(ROUNDING, (8 * np.finfo(float).eps * claim.condition()) ** 2) * self.outcome_variance
 
     def _solver(
         self, functional: Functional, sign: float, starts: int, method: str, random_state: int | None, **budget: Any
@@ -405,7 +426,7 @@ class Audit:
         """Give what finds the worst case within one p_max."""
         seed = self.settings.random_state if random_state is None else random_state
         is_cfu = isinstance(functional, Unfairness) and sign > 0
-        negligible = ROUNDING * self.outcome_variance if is_cfu else -np.inf
+        negligible = self._negligible if is_cfu else -np.inf
         make_budget = partial(read_budget, self.graph, self.variables, **budget)
         return Solver(self.claim, self.variables, make_budget, functional, sign, starts, method, seed, negligible)
 

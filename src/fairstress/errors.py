@@ -37,8 +37,8 @@ class Status(StrEnum):
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use method='search'."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
     TWO_MINIMA = (
-        "The fit has two minima at this correlation, as a large penalty on few rows can cause; "
-        "the lower one is reported."
+        "The fit has more than one minimum at this correlation, as a large penalty on few rows can cause; "
+        "the lowest one found is reported."
     )
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from fairstress.audit import Audit
 from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.data import check_unique
 from fairstress.inputs.graph import CausalGraph
 
 _KEYS: dict[str, tuple[type, ...]] = {
@@ -116,6 +117,8 @@ def read_frame(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         if ".csv" in path.suffixes:
+            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]  # pandas would rename a second column
+            check_unique(header.dropna())
             return pd.read_csv(path)
     except FileNotFoundError:
         raise DataError(f"there is no data file {str(path)!r}") from None

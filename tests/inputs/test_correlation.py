@@ -26,6 +26,8 @@ def test_a_dict_a_frame_and_an_array_give_the_same_matrix():
         ({("x", "v"): 0.1}, "does not name the pair x <-> v .its pairs: a <-> x, x <-> z, z <-> v"),
         ({("x", "w"): 0.1}, "does not name the pair x <-> w"),
         ({"xz": 0.1}, "does not name the pair 'xz'"),
+        ({("x", "z"): 0.1, ("z", "x"): 0.2}, "the pair z <-> x is given twice"),
+        ({3: 0.1}, "does not name the pair 3"),
         ({("x", "z"): 1}, "the correlation of x <-> z is 1: give a number strictly between -1 and 1"),
         ({("x", "z"): "much"}, "is 'much'"),
         ({("x", "z"): float("nan")}, "is nan"),

@@ -49,8 +49,9 @@ def test_distinct_rows_with_counts_are_the_whole_table():
     table = read_table(coarse, GRAPH)
     assert table.rows.a.size == len(coarse[["a", "x", "z"]].drop_duplicates()) < 60
     assert table.rows.n == 60
-    np.testing.assert_allclose(table.rows.y.sum(), coarse["y"].sum())
-    np.testing.assert_allclose(table.rows.y_square.sum(), (coarse["y"] ** 2).sum())
+    assert table.origin == pytest.approx(coarse["y"].mean())
+    np.testing.assert_allclose(table.rows.y.sum(), 0, atol=1e-12)
+    np.testing.assert_allclose(table.rows.y_square.sum(), 60 * coarse["y"].var(ddof=0))
 
 
 @pytest.mark.parametrize(
@@ -163,10 +164,43 @@ def test_folds_are_contiguous_and_add_up_to_the_table():
     table = read_table(frame(), GRAPH)
     folds = table.folds(7)
     assert [fold.n for fold in folds] == [9, 9, 9, 9, 8, 8, 8]
-    np.testing.assert_allclose(folds[0].y.sum(), frame()["y"][:9].sum())
+    np.testing.assert_allclose(folds[0].y.sum(), (frame()["y"] - frame()["y"].mean())[:9].sum())
     np.testing.assert_allclose(sum(fold.y_square.sum() for fold in folds), table.rows.y_square.sum())
     with pytest.raises(SettingError, match="cv is 1"):
         table.folds(1)
+
+
+def test_rows_without_weight_count_nowhere():
+    weight = np.where(np.arange(60) < 30, 0.0, 1.0)
+    table = read_table(frame(), GRAPH, sample_weight=weight)
+    assert table.n_counted == sum(table.group_sizes().values()) == 30
+    assert [fold.n for fold in table.folds(5)] == [6] * 5
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "penalties": [1.0, 10.0], "max_degree": 2}
+    weighted = fs.Audit.fit(frame(), GRAPH, sample_weight=weight, **options)
+    kept = fs.Audit.fit(frame().iloc[30:], GRAPH, **options)
+    assert weighted.settings == kept.settings
+    assert weighted.baselines["blind"].unfairness == pytest.approx(kept.baselines["blind"].unfairness, rel=1e-10)
+    with pytest.raises(DataError, match=r"the outcome 'y' is 1\.0 in every row"):
+        read_table(frame(y=np.where(weight > 0, 1.0, np.arange(60))), GRAPH, sample_weight=weight)
+
+
+def test_a_large_mean_of_the_outcome_costs_no_digits():
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}}
+    plain, far = (fs.Audit.fit(f, GRAPH, **options) for f in (frame(), frame(y=frame()["y"] + 1e9)))
+    assert far.settings == plain.settings
+    assert far.claim.predictor.r2 == pytest.approx(plain.claim.predictor.r2, rel=1e-5)
+    assert far.outcome_variance == pytest.approx(plain.outcome_variance, rel=1e-5)
+
+
+def test_integer_column_names_are_found_by_their_text():
+    graph = fs.CausalGraph.parse("0 -> 1 -> 2", protected="0", outcome="3")
+    table = read_table(frame().set_axis([0, 1, 2, 3], axis=1), graph)
+    np.testing.assert_array_equal(table.rows.x, read_table(frame(), GRAPH).rows.x)
+
+
+def test_features_of_absurd_size_are_refused():
+    with pytest.raises(DataError, match=r"column 'z' runs from .*: give it in another unit"):
+        read_table(frame(z=frame()["z"] * 1e170), GRAPH)
 
 
 def test_fewer_rows_than_weights_are_refused_with_both_numbers():

@@ -128,9 +128,48 @@ def test_dot_errors_name_the_culprit(text, message):
         CausalGraph.from_dagitty(text, **ENDS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'digraph "my graph" { race -> x; race -> z; x -> z [dir=both][style=bold]; };',
+        'digraph { race:e -> {x z} [URL="http://example"]; {rank=same; x z} x -> z [dir="both"] }',
+        'dag { race -> x; race -> z [label="dir=both"]; z -> x [dir=both] }',
+        "digraph { x -> race [dir=back]; race -> z; x <-> z }",
+    ],
+)
+def test_dot_in_other_dress_reads_the_same(text):
+    graph = CausalGraph.from_dot(text, **ENDS)
+    assert set(graph.edges) == {("race", "x"), ("race", "z")}
+    assert {frozenset(pair) for pair in graph.pairs} == {frozenset("xz")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("digraph { edge [dir=both]; race -> x }", "give each edge its own direction"),
+        ("digraph { race -> x [dir=none] }", "'race -> x' is not a directed"),
+        ("digraph { subgraph c { race -> x } }", "cannot read 'subgraph'"),
+        ('digraph { race -> "x" + "y" }', r"cannot read '\+'"),
+    ],
+)
+def test_dot_that_means_something_else_is_refused(text, message):
+    with pytest.raises(GraphError, match=message):
+        CausalGraph.from_dot(text, **ENDS)
+
+
+@pytest.mark.parametrize("text", ["race <-- x", "race -- x", "race -> x > y"])
+def test_fragments_of_arrows_are_not_names(text):
+    with pytest.raises(GraphError, match="write '->', '<-' or '<->'"):
+        CausalGraph.parse(text, **ENDS)
+
+
 def test_wrong_python_objects_are_refused_with_a_sentence():
-    with pytest.raises(GraphError, match="the text 'race'"):
+    with pytest.raises(GraphError, match="the parents of 'lsat' are 'race': give a list"):
         CausalGraph.from_dict({"lsat": "race"}, **ENDS)
+    with pytest.raises(GraphError, match="the parents of 'lsat' are None"):
+        CausalGraph.from_dict({"lsat": None}, **ENDS)
+    with pytest.raises(GraphError, match="the graph is a NoneType: give text"):
+        CausalGraph.parse(None, **ENDS)
     with pytest.raises(GraphError, match="undirected"):
         CausalGraph.from_networkx(nx.Graph([("race", "lsat")]), **ENDS)
     with pytest.raises(GraphError, match="pair 'ab' is not a tuple of two names"):

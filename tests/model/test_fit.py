@@ -6,7 +6,7 @@ from scipy import optimize
 
 import fairstress as fs
 from fairstress.errors import DataError, SettingError, Status
-from fairstress.model.fit import fit, fit_from_both_ends, fit_many
+from fairstress.model.fit import fit, fit_from_all_sides, fit_many
 
 MISSING_EDGE = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
 P = np.array([[1, 0.5, -0.3], [0.5, 1, 0.2], [-0.3, 0.2, 1]])
@@ -92,11 +92,26 @@ def test_two_minima_are_found_the_lower_is_reported_and_the_status_says_so():
     )
     near = np.array([[1, 0.85], [0.85, 1]])
     start = audit.claim.model_a.log_scales
-    (found,) = fit_from_both_ends(audit.claim.system, near[None], start)
+    (found,) = fit_from_all_sides(audit.claim.system, near[None], start)
     assert found.status is Status.TWO_MINIMA
     others = [fit(audit.claim.system, near, rng.uniform(-3, 1.5, 2)).objective for _ in range(20)]
     assert max(others) > found.objective + 1
     np.testing.assert_allclose(found.objective, min(others), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("slope", "n", "penalty"), [(1.0, 30, 150.0), (10.0, 100, 800.0)])
+def test_model_a_is_the_lowest_minimum_so_that_independent_errors_leave_cfu_at_zero(slope, n, penalty):
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    weights = {"x": {"a": slope}, "z": {"a": 1.0, "x": 5.0 if n == 30 else 12.0}}
+    frame = fs.datasets.simulate(graph, n, weights=weights, random_state=0).frame
+    audit = fs.Audit.fit(
+        frame, graph, degrees={"x": 1, "z": 1}, penalty=penalty, predictor_degree=1, predictor_penalty=1
+    )
+    assert audit.cfu({}) < 1e-20 * audit.outcome_variance
+    rng = np.random.default_rng(0)
+    others = [fit(audit.claim.system, np.eye(2), rng.uniform(-4, 1, 2)).objective for _ in range(20)]
+    assert max(others) > min(others) + 1  # there are several
+    np.testing.assert_allclose(audit.claim.model_a.objective, min(others), rtol=1e-10)
 
 
 def test_a_feature_that_its_parents_determine_is_refused():
@@ -116,5 +131,8 @@ def test_collinear_columns_are_refused_at_penalty_zero_and_fitted_above():
     audit = fs.Audit.fit(frame, graph, penalty=1, **options)
     found = audit.profile(("x", "v"), [-0.5, 0.5])
     assert found.cfu_unpenalised is None
-    assert "collinear terms leave no unique fit" in found.summary()
+    assert "CFU at penalty 0 is not given" in found.summary()
+    for tiny in ({"penalty": 1e-13}, {"penalty": 1, "predictor_penalty": 1e-13}):
+        with pytest.raises(SettingError, match="is determined by its other terms, so that penalty 1e-13 has no"):
+            fs.Audit.fit(frame, graph, **{**options, **tiny})
     assert found.to_frame()["cfu_unpenalised"].isna().all()

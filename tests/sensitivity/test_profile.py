@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairstress as fs
@@ -42,6 +43,37 @@ def test_the_absorbed_pair_of_the_law_school_is_said_to_show_the_penalty(law_aud
     found = law_audit.profile(PAIR, [-0.9, 0.0, 0.9])
     assert found.shows_penalty_only
     assert "This curve shows the penalty, not the confounding" in found.summary()
+
+
+def test_a_pair_that_only_moves_the_likelihood_is_not_called_absorbed():
+    graph = fs.CausalGraph.parse("a -> x, z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, correlation={("x", "z"): 0.5}, random_state=0).frame
+    options = {"degrees": {"x": 1, "z": 1}, "predictor_degree": 1, "predictor_penalty": 1}
+    found = fs.Audit.fit(frame, graph, penalty=1, **options).profile(("x", "z"), [-0.5, 0.0, 0.5])
+    assert found.shows_penalty_only
+    assert not found.is_absorbed
+    assert "The likelihood moves with this pair's correlation" in found.summary().replace("\n", " ")
+    assert "absorb" not in found.summary()
+    assert "The log likelihood is highest at correlation 0.5" in found.summary()
+
+
+def test_an_absorbed_pair_is_called_so_at_penalty_zero_too(law_frame, law_graph):
+    found = fs.Audit.fit(law_frame, law_graph, penalty=0, degrees={"ugpa": 1, "lsat": 2}).profile(PAIR, [-0.5, 0.5])
+    assert found.is_absorbed
+    assert "CFU is 0 up to rounding" in found.summary()
+    assert "largest CFU" not in found.summary()
+
+
+def test_ill_conditioned_equations_are_not_compared_with_their_unpenalised_noise():
+    rng = np.random.default_rng(0)
+    a = rng.choice([-1, 1], 2000)
+    x, z, v = rng.standard_cauchy((3, 2000)) + a
+    frame = pd.DataFrame({"a": a, "x": x, "z": x + z, "v": z + v, "y": rng.normal(size=2000)})
+    graph = fs.CausalGraph.parse("a -> x, z, v; x -> z, v; z -> v; x <-> z", protected="a", outcome="y")
+    degrees = {"x": 3, "z": 3, "v": 4}
+    audit = fs.Audit.fit(frame, graph, degrees=degrees, penalty=1, predictor_degree=1, predictor_penalty=1)
+    assert audit.claim.condition() > 1e10
+    assert audit.profile(("x", "z"), [0.5]).cfu_unpenalised is None
 
 
 def test_progress_is_reported_up_to_the_last_point(law_audit):

@@ -33,14 +33,14 @@ def read_correlation(value: Any, graph: CausalGraph, variables: Sequence[str]) -
 
 def read_pair(pair: Iterable[str], graph: CausalGraph, variables: Sequence[str]) -> tuple[int, int]:
     """Give the positions of a pair's ends in ``variables``; refuse pairs that the graph does not name."""
-    ends = tuple(pair)
-    if not isinstance(pair, str) and len(ends) == 2:
+    ends = (pair,) if isinstance(pair, str) or not isinstance(pair, Iterable) else tuple(pair)
+    if len(ends) == 2:
         for known in graph.pairs:
             if set(known) == set(ends):
                 _check_modelled(known, variables)
                 return variables.index(known[0]), variables.index(known[1])
     named = ", ".join(f"{a} <-> {b}" for a, b in graph.pairs) or "none"
-    shown = " <-> ".join(str(end) for end in ends) if not isinstance(pair, str) else repr(pair)
+    shown = " <-> ".join(str(end) for end in ends) if len(ends) == 2 else repr(pair)
     raise SettingError(
         f"the graph does not name the pair {shown} (its pairs: {named}): add '<->' between the two to the graph, "
         "or give one of its pairs as a tuple of two names"
@@ -59,8 +59,12 @@ def pair_matrix(position: tuple[int, int], p: float, m: int) -> Array:
 
 def _from_pairs(value: Mapping[Edge, float], graph: CausalGraph, variables: Sequence[str]) -> Array:
     P = np.eye(len(variables))
+    seen: set[tuple[int, int]] = set()
     for pair, p in value.items():
         position = read_pair(pair, graph, variables)
+        if position in seen:
+            raise SettingError(f"the pair {' <-> '.join(pair)} is given twice: give it once")
+        seen.add(position)
         P[position] = P[position[::-1]] = check_correlation(p, " <-> ".join(pair))
     return P
 

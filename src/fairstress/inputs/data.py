@@ -70,23 +70,30 @@ class Table:
     scaling: Scaling
     rows: Rows  # distinct rows with their weights
     row_of: IntArray  # (n,) each row's distinct row
-    y: Array  # (n,) outcome, coded
+    y: Array  # (n,) outcome, coded, less its origin
+    origin: float  # what was taken off the outcome
     weight: Array  # (n,)
     index: pd.Index[Any]  # (n,) row labels of a pandas frame, otherwise 0..n-1
 
     def folds(self, k: int) -> list[Rows]:
         """Cut the table into ``k`` contiguous folds of nearly equal length."""
-        if not 2 <= k <= self.y.size:
-            raise SettingError(f"cv is {k}: give a number of folds from 2 to the number of rows, {self.y.size}")
-        parts = np.array_split(np.arange(self.y.size), k)
+        counted = np.flatnonzero(self.weight > 0)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 2 <= k <= counted.size:
+            raise SettingError(f"cv is {k!r}: give a number of folds from 2 to the number of rows, {counted.size}")
+        parts = np.array_split(counted, k)
         return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
 
     def group_sizes(self) -> dict[Any, int]:
-        """Count the rows of each level of a two-valued protected attribute."""
+        """Count the rows of each level of a two-valued protected attribute, rows without weight left out."""
         if self.protected.levels is None:
             return {}
-        positive = int((self.rows.a[self.row_of] > 0).sum())
-        return {self.protected.levels[0]: self.y.size - positive, self.protected.levels[1]: positive}
+        is_high = self.rows.a[self.row_of[self.weight > 0]] > 0
+        return {self.protected.levels[0]: int((~is_high).sum()), self.protected.levels[1]: int(is_high.sum())}
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows that have weight."""
+        return int((self.weight > 0).sum())
 
 
 def read_table(
@@ -96,6 +103,7 @@ def read_table(
     reference: Any = None,
     shift: float | None = None,
     sample_weight: ArrayLike | None = None,
+    centre_outcome: bool = True,
 ) -> Table:
     """Check a pandas, polars or pyarrow table against the graph and code it.
 
@@ -111,19 +119,23 @@ def read_table(
         How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
     sample_weight
         One weight per row; weight 2 is the row twice.
+    centre_outcome
+        Take the mean off a numeric outcome, which keeps the digits of one that is large.
     """
     columns = _columns(frame, graph)
     n = len(columns[graph.protected])
     weight = _weights(sample_weight, n)
     x = np.column_stack([_numbers(columns[name], name, "feature") for name in graph.features])
     coding, a = _code_protected(columns[graph.protected], graph.protected, reference, shift, weight)
-    outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome)
+    outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight)
+    origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
+    y = y - origin
     scaling = _scaling(x, weight, graph.features)
     first, row_of = distinct(a, x)
     alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(scaling.apply(x[first])), *[a[first]] * 3)
     index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(n)
     rows = _gather(alike, row_of, y, weight, keep_all=True)
-    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, weight, index)
+    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, origin, weight, index)
 
 
 # ---------------------------------------------------------------- coding
@@ -173,21 +185,24 @@ def _code_protected(
     return ProtectedCoding(name, None, step), a
 
 
-def _finite_shift(shift: float) -> float:
-    if not np.isfinite(shift) or shift == 0:
-        raise SettingError(f"shift is {shift}: give a finite number other than 0")
+def _finite_shift(shift: Any) -> float:
+    if isinstance(shift, str) or not np.isfinite(shift) or shift == 0:
+        raise SettingError(f"shift is {shift!r}: give a finite number other than 0")
     return float(shift)
 
 
-def _code_outcome(column: nw.Series[Any], name: str) -> tuple[tuple[Any, Any] | None, Array]:
+def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tuple[Any, Any] | None, Array]:
     """Code a two-valued outcome as 0/1; keep any other numeric outcome as it is."""
     levels = _levels(column, name)
-    if len(levels) == 1:
-        raise DataError(f"the outcome '{name}' is {levels[0]!r} in every row: there is nothing to predict")
     if len(levels) > 2:
-        return None, _numbers(column, name, "outcome")
-    coded = np.fromiter((value == levels[1] for value in column.to_list()), dtype=float, count=len(column))
-    return (levels[0], levels[1]), coded
+        coding, coded = None, _numbers(column, name, "outcome")
+    else:
+        coding = (levels[0], levels[-1])
+        coded = np.fromiter((value == levels[-1] for value in column.to_list()), dtype=float, count=len(column))
+    if np.ptp(coded[weight > 0]) == 0:
+        shown = column.to_list()[int((weight > 0).argmax())]
+        raise DataError(f"the outcome '{name}' is {shown!r} in every row: there is nothing to predict")
+    return coding, coded
 
 
 def _levels(column: nw.Series[Any], name: str) -> list[Any]:
@@ -202,13 +217,14 @@ def _levels(column: nw.Series[Any], name: str) -> list[Any]:
 
 def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
     """Weighted means and standard deviations; a constant column is refused."""
-    mean = weight @ x / weight.sum()
-    deviation = np.sqrt(weight @ (x - mean) ** 2 / weight.sum())
     counted = x[weight > 0]
     for name, low, high in zip(features, counted.min(axis=0), counted.max(axis=0), strict=True):
         if low == high:
             raise DataError(f"column '{name}' is constant ({low:g}): remove it from the graph")
-    return Scaling(mean, deviation)
+        if not 1e-100 < high - low < 1e100:
+            raise DataError(f"column '{name}' runs from {low:g} to {high:g}: give it in another unit")
+    mean = weight @ x / weight.sum()
+    return Scaling(mean, np.sqrt(weight @ (x - mean) ** 2 / weight.sum()))
 
 
 # ---------------------------------------------------------------- checks
@@ -217,7 +233,7 @@ def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
 def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
     """Take the graph's columns out of any eager data frame."""
     names = [str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", []))]
-    _check_unique(names)
+    check_unique(names)
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -226,14 +242,15 @@ def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
         ) from None
     wanted = (graph.protected, *graph.features, graph.outcome)
     for name in wanted:
-        if name not in table.columns:
+        if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
     if len(table) == 0:
         raise DataError("the data have no rows")
-    return {name: table[name] for name in wanted}
+    return {name: table[:, names.index(name)] for name in wanted}
 
 
-def _check_unique(names: Iterable[str]) -> None:
+def check_unique(names: Iterable[str]) -> None:
+    """Refuse two columns of one name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

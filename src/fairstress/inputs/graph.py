@@ -78,7 +78,7 @@ class CausalGraph:
         (``a -> b, c``), ``<-``, comments (``# ...``) and quoted names are understood; a name alone declares a feature
         without edges.
         """
-        return cls._of(notation.read_text(text), protected, outcome)
+        return cls._of(notation.read_text(_as_text(text)), protected, outcome)
 
     @classmethod
     def from_dict(
@@ -91,10 +91,8 @@ class CausalGraph:
     ) -> CausalGraph:
         """Build a graph from ``{feature: its parents}``."""
         for child, its_parents in parents.items():
-            if isinstance(its_parents, str):
-                raise GraphError(
-                    f"the parents of '{child}' are the text {its_parents!r}: give a list, [{its_parents!r}]"
-                )
+            if isinstance(its_parents, str) or not isinstance(its_parents, Iterable):
+                raise GraphError(f"the parents of '{child}' are {its_parents!r}: give a list of names")
         edges = tuple((parent, child) for child, its_parents in parents.items() for parent in its_parents)
         roots = tuple(child for child, its_parents in parents.items() if not list(its_parents))
         return cls(edges=edges, pairs=tuple(pairs), protected=protected, outcome=outcome, nodes=roots)
@@ -118,12 +116,12 @@ class CausalGraph:
     @classmethod
     def from_dot(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
         """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair."""
-        return cls._of(notation.read_dot(text), protected, outcome)
+        return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
     def from_dagitty(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
         """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects."""
-        return cls._of(notation.read_dot(text), protected, outcome)
+        return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
     def _of(cls, found: Statements, protected: str, outcome: str) -> CausalGraph:
@@ -194,6 +192,12 @@ class CausalGraph:
 
 
 # ---------------------------------------------------------------- checks
+
+
+def _as_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise GraphError(f"the graph is a {type(text).__name__}: give text, or use another CausalGraph.from_... method")
+    return text
 
 
 def _as_edge(edge: Iterable[str], kind: str) -> Edge:

@@ -44,7 +44,6 @@ class Statements:
 
 # ---------------------------------------------------------------- fairstress text
 
-_ARROW = re.compile(r"<->|->|<-")
 _TEXT_TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"]|"")*")
       | (?P<comment>\#[^\n]*)
@@ -91,6 +90,8 @@ def _split_statements(text: str) -> Iterator[list[tuple[str, str]]]:
             raise GraphError(f'the graph text has a quotation mark (") that is never closed: {text[position:][:40]!r}')
         position = match.end()
         kind, token = str(match.lastgroup), match.group().strip()
+        if kind == "name" and re.search(r"--|[<>]|^-|-$", token):
+            raise GraphError(f"cannot read {token!r}: write '->', '<-' or '<->', or put such a name in quotes")
         if kind == "end" and not (match.group() == "\n" and statement and statement[-1][0] in ("arrow", "comma")):
             yield statement
             statement = []
@@ -130,42 +131,44 @@ def _apply(found: Statements, groups: list[list[str]], arrows: list[str]) -> Non
 
 def _quote(name: str) -> str:
     """Quote a name that the text notation would cut or change."""
-    plain = name == name.strip() and name and not re.search(r'[,;\n"#]', name) and not _ARROW.search(name)
+    plain = name == name.strip() and name and not re.search(r'[,;\n"#<>]|--|->|^-|-$', name)
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 # ---------------------------------------------------------------- DOT and dagitty
 
-_DOT_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_DOT_COMMENT = re.compile(rf"({_QUOTED})|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
 _DOT_HEADER = re.compile(
-    r'^\s*(?:strict\s+)?(?P<kind>digraph|graph|dag|mag|pdag|pag)\b\s*(?:[\w."]+\s*)?\{', re.IGNORECASE
+    rf"^\s*(?:strict\s+)?(?P<kind>digraph|graph|dag|mag|pdag|pag)\b\s*(?:[\w.]+\s*|{_QUOTED}\s*)?\{{", re.IGNORECASE
 )
 _DOT_TOKEN = re.compile(
-    r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")
-      | (?P<attributes>\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\])
+    rf"""\s*(?:(?P<quoted>{_QUOTED})
+      | (?P<attributes>\[(?:[^\]"]|{_QUOTED})*\])
       | (?P<arrow><->|->|<-|--|@-@|@->|<-@)
-      | (?P<mark>[{}=;,])
-      | (?P<name>(?:(?!->|--)[^\s\[\]{}=;,"<@])+))""",
+      | (?P<mark>[{{}}=;,])
+      | (?P<name>(?:(?!->|--)[^\s\[\]{{}}=;,"<@])+))""",
     re.VERBOSE,
 )
+_DOT_ATTRIBUTE = re.compile(rf"([\w.]+)(?:\s*=\s*({_QUOTED}|[^\s,;\]]+))?")
 _Token = tuple[str, str]
 
 
 def read_dot(text: str) -> Statements:
     """Read a DOT ``digraph`` or dagitty ``dag``; ``[dir=both]`` and ``<->`` are pairs, ``[latent]`` a hidden cause."""
-    text = _DOT_COMMENT.sub("", text)
+    text = _DOT_COMMENT.sub(lambda match: match[1] or "", text)
     header = _DOT_HEADER.match(text)
     if header is None or header["kind"].lower() not in ("digraph", "dag"):
         raise GraphError("the text does not start with 'digraph {' or 'dag {': only directed graphs can be read")
     found = Statements()
-    tokens = list(_dot_tokens(text[header.end() :].strip().removesuffix("}")))
+    tokens = list(_dot_tokens(text[header.end() :].rstrip("; \t\r\n").removesuffix("}")))
     while tokens:
         _read_dot_statement(found, tokens)
     return found
 
 
 def _dot_tokens(text: str) -> Iterator[_Token]:
-    """Cut DOT into tokens."""
+    """Cut DOT into tokens; the port of a bare name is left out."""
     position = 0
     while text[position:].strip():
         match = _DOT_TOKEN.match(text, position)
@@ -174,7 +177,12 @@ def _dot_tokens(text: str) -> Iterator[_Token]:
         position = match.end()
         kind = str(match.lastgroup)
         token = match[kind]
-        yield ("name", token[1:-1].replace('\\"', '"')) if kind == "quoted" else (kind, token)
+        if token in ("subgraph", "+"):
+            raise GraphError(f"cannot read {token!r}: write the graph without subgraphs and joined names")
+        if kind == "quoted":
+            yield "name", token[1:-1].replace('\\"', '"')
+        else:
+            yield kind, token.partition(":")[0] if kind == "name" else token
 
 
 def _read_dot_statement(found: Statements, tokens: list[_Token]) -> None:
@@ -186,15 +194,19 @@ def _read_dot_statement(found: Statements, tokens: list[_Token]) -> None:
     while tokens and tokens[0][0] == "arrow":
         arrows.append(tokens.pop(0)[1])
         groups.append(_dot_group(tokens))
-    attributes = tokens.pop(0)[1] if tokens and tokens[0][0] == "attributes" else ""
+    attributes: dict[str, str] = {}
+    while tokens and tokens[0][0] == "attributes":
+        attributes |= {key.lower(): value.strip('"') for key, value in _DOT_ATTRIBUTE.findall(tokens.pop(0)[1])}
     if tokens[:1] == [("mark", "=")]:  # a setting of the drawing, such as bb="0,0,1,1"
         del tokens[:2]
         return
-    if not arrows and groups[0][0].lower() in ("graph", "node", "edge") and attributes:
+    if not arrows and groups[0] in (["graph"], ["node"], ["edge"]) and attributes:
+        if "dir" in attributes:
+            raise GraphError("cannot read 'edge [dir=...]': give each edge its own direction")
         return
-    if not arrows and re.search(r"\b(latent|unobserved)\b", re.sub(r'"[^"]*"', "", attributes), re.IGNORECASE):
+    if not arrows and {"latent", "unobserved"} & set(attributes):
         found.latent.update(groups[0])
-    _apply(found, groups, [_dot_arrow(arrow, attributes, groups) for arrow in arrows])
+    _apply(found, groups, [_dot_arrow(arrow, attributes.get("dir"), groups) for arrow in arrows])
 
 
 def _dot_group(tokens: list[_Token]) -> list[str]:
@@ -207,7 +219,9 @@ def _dot_group(tokens: list[_Token]) -> list[str]:
     names = []
     while tokens and tokens[0] != ("mark", "}"):
         kind, token = tokens.pop(0)
-        if kind == "name":
+        if tokens[:1] == [("mark", "=")]:  # a setting such as rank=same
+            del tokens[:2]
+        elif kind == "name":
             names.append(token)
         elif token not in (";", ","):
             raise GraphError(f"cannot read the graph at {token!r}: only names may stand inside '{{ }}'")
@@ -217,10 +231,9 @@ def _dot_group(tokens: list[_Token]) -> list[str]:
     return names
 
 
-def _dot_arrow(arrow: str, attributes: str, groups: list[list[str]]) -> str:
+def _dot_arrow(arrow: str, direction: str | None, groups: list[list[str]]) -> str:
     """Give the direction of an edge after its ``dir`` attribute; refuse edges without one."""
-    if arrow not in ("->", "<-", "<->"):
+    if arrow not in ("->", "<-", "<->") or direction == "none":
         shown = f" {arrow} ".join(", ".join(group) for group in groups)
         raise GraphError(f"'{shown}' is not a directed or bidirected edge: write '->' or '<->'")
-    direction = re.search(r"\bdir\s*=\s*\"?(\w+)", attributes)
-    return {"both": "<->", "back": "<-"}.get(direction[1], arrow) if direction else arrow
+    return {"both": "<->", "back": "<-"}.get(direction or "", arrow)

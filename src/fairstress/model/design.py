@@ -115,7 +115,7 @@ def build_equation(
 
 def describer(table: Table) -> Describe:
     """Describe the variables of a table to embeddings."""
-    rows, features = table.rows, table.graph.features
+    rows, features = table.rows.where(table.rows.weight > 0), table.graph.features
 
     @functools.cache
     def describe(name: str) -> Input:

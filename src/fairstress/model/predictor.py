@@ -56,22 +56,20 @@ def fit_predictor(
     """Fit a polynomial of some degree under some penalty."""
     embedding = Polynomial.of(source.inputs, degree)
     penalties = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
-    if penalty == 0:
-        check_independent(
-            outcome_moments(rows, lambda b: embedding.values(source.gather(b))).G, embedding.terms, "the predictor"
-        )
+    gram = outcome_moments(rows, lambda block: embedding.values(source.gather(block))).G
+    check_independent(gram + np.diag(penalties), embedding.terms, "the predictor", penalty)
     fit_weights = _logistic if is_logistic else _least_squares
     weights, r2 = fit_weights(rows, embedding, source, penalties)
     return Predictor(embedding, weights, degree, penalty, is_logistic, r2)
 
 
-def check_independent(G: Array, terms: Sequence[str], where: str) -> None:
-    """Refuse, without a penalty, columns that determine each other."""
-    column = dependent_column(G)
+def check_independent(N: Array, terms: Sequence[str], where: str, penalty: float) -> None:
+    """Refuse columns that determine each other under a penalty that is too small to tell them apart."""
+    column = dependent_column(N)
     if column is not None:
         raise SettingError(
-            f"the term '{terms[column]}' of {where} is determined by its other terms, so that penalty 0 has no unique "
-            "fit: give a positive penalty or a lower degree, or remove a redundant column"
+            f"the term '{terms[column]}' of {where} is determined by its other terms, so that penalty {penalty:g} has "
+            "no unique fit: give a larger penalty or a lower degree, or remove a redundant column"
         )
 
 

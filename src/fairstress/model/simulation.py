@@ -80,6 +80,7 @@ def simulate(
     """
     rng = np.random.default_rng(random_state)
     variables = (graph.protected, *graph.features)
+    _check_names(variables, weights=weights, scales=scales, degrees=degrees)
     P = np.eye(len(variables)) if correlation is None else read_correlation(correlation, graph, variables)
     deviations = {name: _positive((scales or {}).get(name, 1.0), name) for name in variables}
     if deviations[graph.protected] != 1 and binary:
@@ -165,6 +166,17 @@ def _frame(values: Mapping[str, Array], variables: tuple[str, ...], graph: Causa
 
 
 # ---------------------------------------------------------------- checks
+
+
+def _check_names(variables: tuple[str, ...], **given: Mapping[str, Any] | None) -> None:
+    for argument, values in given.items():
+        for name in values or {}:
+            if name not in variables:
+                near = did_you_mean(name, variables)
+                raise SettingError(f"{argument} names '{name}', which has no structural equation{near}")
+    for name, degree in (given["degrees"] or {}).items():
+        if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
+            raise SettingError(f"the degree of '{name}' is {degree!r}: give a whole number of at least 1")
 
 
 def _count(n: Any) -> int:

@@ -40,6 +40,7 @@ def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, A
             "protected": audit.graph.protected,
             "features": list(audit.graph.features),
             "outcome": audit.graph.outcome,
+            "pairs_not_analysed": [list(pair) for pair in audit.graph.pairs if audit.graph.protected in pair],
         },
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
@@ -69,10 +70,12 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "cfu": profile.cfu.tolist(),
         "cfu_unpenalised": None if without is None else without.tolist(),
         "log_likelihood": profile.log_likelihood.tolist(),
+        "is_absorbed": profile.is_absorbed,
         "shows_penalty_only": profile.shows_penalty_only,
         "status": [str(s) for s in profile.status],
     }
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if isinstance(plain, str | int | float | bool | None) else str(plain)

@@ -13,6 +13,7 @@ from fairstress.errors import Status
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.inputs.data import Table
+    from fairstress.inputs.graph import CausalGraph
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
@@ -103,7 +104,7 @@ def _data(table: Table) -> str:
 def _assumptions(audit: Audit) -> str:
     graph = audit.graph
     causes = [f"{name} depends on {_join(graph.parents(name)) or 'nothing in the graph'}" for name in graph.features]
-    pairs = [f"{a} and {b}" for a, b in graph.pairs]
+    pairs = [f"{a} and {b}" for a, b in graph.pairs if graph.protected not in (a, b)]
     hidden = (
         f"A hidden cause may correlate the errors of {_join(pairs)}."
         if pairs
@@ -111,8 +112,15 @@ def _assumptions(audit: Audit) -> str:
     )
     return _fill(
         f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
-        f"Model B gives them a correlation. {hidden}"
+        f"Model B gives them a correlation. {hidden}{_not_analysed(graph)}"
     )
+
+
+def _not_analysed(graph: CausalGraph) -> str:
+    pairs = [f"{a} <-> {b}" for a, b in graph.pairs if graph.protected in (a, b)]
+    if not pairs:
+        return ""
+    return f" A hidden cause of {graph.protected} itself cannot be analysed yet: {_join(pairs)} stays at 0."
 
 
 def _model_a(audit: Audit) -> str:
@@ -172,31 +180,40 @@ def _shown(correlation: Any) -> list[int]:
 
 def _worst(profile: Profile) -> str:
     p, cfu = profile.worst
+    if profile.is_rounding(cfu):
+        return ""
     share = 100 * cfu / profile.context.outcome_variance
     sentence = (
         f"The largest CFU on this grid is {cfu:.4g}, at correlation {p:g}: {share:.2g} % of the outcome's variance."
     )
     reached = [name for name, level in profile.context.baselines.items() if cfu >= level]
     if reached:
-        return sentence + f" It reaches the unfairness of the baseline {_join(reached)}."
+        noun = "baseline" if len(reached) == 1 else "baselines"
+        return sentence + f" It reaches the unfairness of the {noun} {_join(reached)}."
     return sentence + f" It stays below the unfairness of the baselines {_join(profile.context.baselines)}."
 
 
 def _measured(profile: Profile) -> str:
     if profile.cfu_unpenalised is None:
-        return "CFU at penalty 0 is not given: without a penalty, collinear terms leave no unique fit."
-    if not profile.shows_penalty_only:
+        return "CFU at penalty 0 is not given: without a penalty, nearly collinear terms leave no reliable fit."
+    if not profile.is_rounding(profile.cfu_unpenalised.max()):
         return ""
-    return (
-        "This curve shows the penalty, not the confounding: with structural penalty 0 instead of "
-        f"{profile.context.penalty:.5g}, CFU is 0 up to rounding at every correlation of the grid. Model B's equations "
-        "absorb the correlation of this pair, so that its counterfactuals are those of Model A. The curve speaks "
-        "neither for nor against the claim."
-    )
+    head = "CFU is 0 up to rounding at every correlation of the grid."
+    if profile.shows_penalty_only:
+        head = (
+            "This curve shows the penalty, not the confounding: with structural penalty 0 instead of "
+            f"{profile.context.penalty:.5g}, CFU is 0 up to rounding at every correlation of the grid."
+        )
+    if profile.is_absorbed:
+        return (
+            f"{head} Model B's equations absorb the correlation of this pair, so that its counterfactuals are those of "
+            "Model A. The curve speaks neither for nor against the claim."
+        )
+    return f"{head} The likelihood moves with this pair's correlation, but what Model A takes for noise does not."
 
 
 def _likelihood(profile: Profile) -> str:
-    if profile.shows_penalty_only:
+    if profile.is_absorbed:
         return ""
     best = int(profile.log_likelihood.argmax())
     change = profile.log_likelihood[best] - profile.context.log_likelihood

@@ -22,7 +22,7 @@ from fairstress.model.design import (
     structural_moments,
 )
 from fairstress.model.embedding import EmbeddingFactory, Input
-from fairstress.model.fit import Fit, System, check_noise, fit
+from fairstress.model.fit import Fit, System, check_noise, fit_independent
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
 
@@ -36,6 +36,13 @@ class Claim:
     system: System
     model_a: Fit
     predictor: Predictor
+
+    def condition(self) -> float:
+        """The worst condition number among the equations' Gram matrices, in unit-norm columns."""
+        G = self.system.moments.G
+        scale = np.sqrt(np.diag(G))
+        unit = G / np.outer(scale, scale)
+        return max(float(np.linalg.cond(unit[where, where])) for where in self.design.slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,11 @@ class Choice:
     ) -> Choice:
         """Check the arguments of `Audit.fit` and spell out the options."""
         options = tuple(range(1, whole_number(max_degree, "max_degree") + 1))
+        if degrees is not None and not isinstance(degrees, Mapping):
+            raise SettingError(f"degrees is {degrees!r}: give a dict of features and degrees, such as {{'lsat': 2}}")
         grid = np.logspace(-4, 4, 10) if penalties is None else penalties
+        if np.ndim(grid) != 1:
+            raise SettingError(f"penalties is {penalties!r}: give a list of numbers")
         offered = tuple(_penalty(value, "penalties") for value in grid)
         if not offered:
             raise SettingError("penalties is empty: give at least one number")
@@ -127,13 +138,12 @@ class ClaimBuilder:
         rows = self.table.rows
         moments = structural_moments(rows, design.equations)
         check_noise(moments, design)
-        if penalty == 0:
-            for equation, where in zip(design.equations, design.slices, strict=True):
-                check_independent(
-                    moments.G[where, where], equation.embedding.terms, f"the equation of '{equation.feature}'"
-                )
-        system = System(moments, design.feature_of, design.penalties(penalty, penalise_constant=self.penalise_constant))
-        model_a = fit(system, np.eye(len(design.equations)))
+        penalties = design.penalties(penalty, penalise_constant=self.penalise_constant)
+        for equation, where in zip(design.equations, design.slices, strict=True):
+            N = moments.G[where, where] + np.diag(penalties[where])
+            check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
+        system = System(moments, design.feature_of, penalties)
+        model_a = fit_independent(system)
         return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
 
     def predictor(self, source: Source) -> Predictor:
@@ -201,9 +211,9 @@ def _penalty(value: Any, name: str) -> float:
 def check_sizes(table: Table, design: Design) -> None:
     """Refuse fewer rows than weights; warn of a group that has fewer."""
     n_weights = design.feature_of.size
-    if table.y.size < n_weights:
+    if table.n_counted < n_weights:
         raise DataError(
-            f"the data have {table.y.size} rows, fewer than the {n_weights} weights of the structural equations: "
+            f"the data have {table.n_counted} rows, fewer than the {n_weights} weights of the structural equations: "
             "bring more rows, or lower max_degree or degrees"
         )
     for level, count in table.group_sizes().items():

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
 
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.rows import Array
-from fairstress.sensitivity.profile import ROUNDING, Context, Progress
+from fairstress.sensitivity.profile import Context, Progress
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 
 PRECISION = 1e-4  # of a breaking point
@@ -56,7 +55,7 @@ class Curve:
         """Whether the curve moves at the chosen penalty, but not at penalty 0."""
         if self.cfu_unpenalised is None or self.context.penalty == 0:
             return False
-        negligible = ROUNDING * self.context.outcome_variance
+        negligible = self.context.negligible
         return bool(self.cfu_unpenalised.max() <= negligible < max(point.value for point in self.points))
 
     def breaking_point(self, level: float | str) -> BreakingPoint:
@@ -98,6 +97,8 @@ def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
 
 def find_breaking_point(level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase) -> BreakingPoint:
     """Narrow the interval between a budget that does not reach the level and one that does."""
+    from scipy import optimize
+
     known = list(below)
     low = known[-1].p_max if known else 0.0
 

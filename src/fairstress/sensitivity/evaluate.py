@@ -8,7 +8,7 @@ import numpy as np
 
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
-from fairstress.model.fit import Fit, correlation_gradient, fit_from_both_ends, fit_many
+from fairstress.model.fit import Fit, correlation_gradient, fit_from_all_sides, fit_many
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.functional import Functional, Unfairness, difference
 
@@ -58,5 +58,5 @@ def cfu_by_row(claim: Claim, w_B: Array) -> Array:
 
 
 def _fits(claim: Claim, P: Array, check_minima: bool) -> list[Fit]:
-    fit = fit_from_both_ends if check_minima else fit_many
+    fit = fit_from_all_sides if check_minima else fit_many
     return fit(claim.system, P, claim.model_a.log_scales)

@@ -13,13 +13,13 @@ from fairstress.inputs.correlation import pair_matrix
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
 from fairstress.sensitivity.claim import Claim
-from fairstress.sensitivity.evaluate import evaluate_many
+from fairstress.sensitivity.evaluate import Evaluation, evaluate_many
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
 STEP = 67  # correlations between two reports of progress; 201 are three times as many
 
-# CFU below this share of the outcome's variance is rounding: what an exact zero looks like after 1e-10 relative errors
+# CFU below this share of the outcome's variance is rounding in a well-conditioned model
 ROUNDING = 1e-18
 
 
@@ -28,6 +28,7 @@ class Context:
     """What a CFU is compared with."""
 
     outcome_variance: float
+    negligible: float  # a CFU at or below this is what an exact zero looks like after rounding
     penalty: float  # of the structural equations
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name
@@ -40,8 +41,9 @@ class Profile:
     pair: Edge
     correlation: Array  # (g,)
     cfu: Array  # (g,) squared units of the outcome
-    cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no unique fit
+    cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no reliable fit
     log_likelihood: Array  # (g,) of Model B
+    log_likelihood_unpenalised: Array | None  # (g,)
     status: tuple[Status, ...]
     context: Context
 
@@ -58,9 +60,17 @@ class Profile:
             return False
         return self.is_rounding(self.cfu_unpenalised.max()) and not self.is_rounding(self.cfu.max())
 
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether neither CFU nor the likelihood moves at penalty 0: Model B's equations absorb the correlation."""
+        if self.cfu_unpenalised is None or self.log_likelihood_unpenalised is None:
+            return False
+        flat = np.ptp(self.log_likelihood_unpenalised) <= 1e-6 * np.abs(self.log_likelihood_unpenalised).max()
+        return bool(flat) and self.is_rounding(self.cfu_unpenalised.max())
+
     def is_rounding(self, cfu: float) -> bool:
         """Whether a CFU is what an exact zero looks like after rounding."""
-        return bool(cfu <= ROUNDING * self.context.outcome_variance)
+        return bool(cfu <= self.context.negligible)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per correlation."""
@@ -92,19 +102,21 @@ def profile(
 ) -> Profile:
     """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
     m = claim.model_a.log_scales.size
-    found, without = [], []
+    found: list[Evaluation] = []
+    without: list[Evaluation] = []
     for start in range(0, len(grid), STEP):
         P = np.array([pair_matrix(position, p, m) for p in grid[start : start + STEP]])
         found += evaluate_many(claim, P)
-        without += [e.value for e in evaluate_many(unpenalised, P)] if unpenalised else []
+        without += evaluate_many(unpenalised, P) if unpenalised else []
         if progress:
             progress(min(start + STEP, len(grid)), len(grid))
     return Profile(
         pair=pair,
         correlation=np.array(grid, dtype=float),
         cfu=np.array([f.value for f in found]),
-        cfu_unpenalised=np.array(without) if unpenalised else None,
+        cfu_unpenalised=np.array([e.value for e in without]) if unpenalised else None,
         log_likelihood=np.array([f.fit.log_likelihood for f in found]),
+        log_likelihood_unpenalised=np.array([e.fit.log_likelihood for e in without]) if unpenalised else None,
         status=tuple(f.fit.status for f in found),
         context=context,
     )

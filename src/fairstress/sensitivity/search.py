@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
@@ -197,6 +196,8 @@ def _ascend(task: Search, p: Array) -> _End:
     Any such P keeps the eigenvalue floor, so that only the box and the zeros are left as constraints; and where
     eigenvalues meet at the floor, as they do at extreme points, nothing is rough.
     """
+    from scipy import optimize  # takes long to import, and only searches need it
+
     start = float(task.values(p[None])[0])
     chart, unit = _Chart(task.budget), 1 / max(abs(start), 1e-300)
     look = task.budget.loosened()  # on the way the zeros need not hold yet, and without them P may not be definite
