@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -60,7 +61,8 @@ def run(settings: Path, output: Path | None, quiet: bool) -> None:
     from fairstress.settings import read_settings
 
     plan = read_settings(settings)
-    audit = plan.fit()
+    with _progress("fit of the models"):
+        audit = plan.fit()
     profiles = []
     for pair in plan.pairs:
         with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
@@ -82,17 +84,19 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     started = time.monotonic()
-    shown = False
+    notice = threading.Timer(1.0, lambda: click.echo(f"{what} ...", err=True, nl=False))
+    notice.start()
 
     def report(done: int, total: int) -> None:
-        nonlocal shown
         if time.monotonic() - started > 1:
-            shown = True
             click.echo(f"\r{what}: {done} of {total}", err=True, nl=False)
 
-    yield report
-    if shown:
-        click.echo("", err=True)
+    try:
+        yield report
+    finally:
+        notice.cancel()
+        if time.monotonic() - started > 1:
+            click.echo("", err=True)
 
 
 @contextmanager

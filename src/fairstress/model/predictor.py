@@ -108,29 +108,32 @@ def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) ->
 
 
 def logistic_weights(
-    rows: Rows, embedding: Polynomial, source: Source, penalties: Array, start: Array | None = None
+    rows: Rows,
+    embedding: Polynomial,
+    source: Source,
+    penalties: Array,
+    start: Array | None = None,
+    *,
+    tolerance: float = 1e-11,
 ) -> Array:
-    """Minimise deviance plus penalty by Newton with step halving."""
-
-    def loss(theta: Array) -> float:
-        return deviance(rows, embedding, source, theta) + float(penalties @ theta**2)
-
+    """Minimise deviance plus penalty by Newton with step halving; ``tolerance`` is a decrease per person."""
     theta = np.zeros(penalties.size) if start is None else start
+    value, g, H = _penalised(rows, embedding, source, penalties, theta)
     for _ in range(100):
-        g, H = _logistic_derivatives(rows, embedding, source, theta)
-        g = g + 2 * penalties * theta
         try:
-            step = -ridge(H, g, 2 * penalties)
+            step = -ridge(H, g, np.zeros(g.size))
         except np.linalg.LinAlgError:
             break
-        if float(-g @ step) <= 2e-11 * rows.n:
-            if loss(theta) < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
-                break
+        settled = float(-g @ step) <= 2 * tolerance * rows.n
+        if settled and value < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
+            break
+        if settled:
             return np.asarray(theta + step)
-        value = loss(theta)
-        while loss(theta + step) > value and np.abs(step).max() > 1e-12:
+        trial = _penalised(rows, embedding, source, penalties, theta + step)
+        while trial[0] > value and np.abs(step).max() > 1e-12:
             step = step / 2
-        theta = theta + step
+            trial = _penalised(rows, embedding, source, penalties, theta + step)
+        theta, (value, g, H) = theta + step, trial
     raise SettingError(_SEPARATED)
 
 
@@ -140,15 +143,19 @@ _SEPARATED = (
 )
 
 
-def _logistic_derivatives(rows: Rows, embedding: Polynomial, source: Source, theta: Array) -> tuple[Array, Array]:
-    """Gradient and Hessian of the deviance."""
-    g, H = np.zeros(theta.size), np.zeros((theta.size, theta.size))
+def _penalised(
+    rows: Rows, embedding: Polynomial, source: Source, penalties: Array, theta: Array
+) -> tuple[float, Array, Array]:
+    """Deviance plus penalty, with gradient and Hessian, in one pass over the rows."""
+    value, g, H = float(penalties @ theta**2), 2 * penalties * theta, 2 * np.diag(penalties)
     for block in rows.blocks():
         Phi = embedding.values(source.gather(block))
-        p = special.expit(Phi @ theta)
-        g += 2 * Phi.T @ (block.weight * p - block.y)
-        H += 2 * (Phi * (block.weight * p * (1 - p))[:, None]).T @ Phi
-    return g, H
+        linear = Phi @ theta
+        p = special.expit(linear)
+        value += 2 * float(block.weight @ np.logaddexp(0, linear) - block.y @ linear)
+        g = g + 2 * Phi.T @ (block.weight * p - block.y)
+        H = H + 2 * (Phi * (block.weight * p * (1 - p))[:, None]).T @ Phi
+    return value, g, H
 
 
 def _logistic(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:

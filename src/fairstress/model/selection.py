@@ -129,6 +129,6 @@ def _logistic_losses(
         # from the largest penalty down, so that each fit starts close to its solution
         for i in sorted(range(len(penalties)), key=lambda i: -penalties[i]):
             columns = column_penalties(embedding, penalties[i], penalise_constant=penalise_constant)
-            theta = logistic_weights(rest, embedding, source, columns, theta)
+            theta = logistic_weights(rest, embedding, source, columns, theta, tolerance=1e-6)
             found[i, f] = deviance(held_out, embedding, source, theta) / held_out.n
     return np.asarray(found.mean(axis=1))

@@ -24,10 +24,11 @@ from fairstress.sensitivity.functional import Functional
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
 MAX_STEPS = 100  # of one ascent
-ALL_MIRRORS = 8  # up to this many variables every mirror image of a solution is tried
+ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is tried
 ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
 LINE = 240  # points along the interval of a single pair
+PEAKS = 4  # of them that are refined
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,13 @@ class Found:
 def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -> Found:
     """Find the largest ``sign * functional`` within the budget."""
     budget = task.budget
-    points = np.array([budget.project(budget.centre())]) if budget.is_point else budget.scan(task.scan, rng)
+    points = _scan(task, rng)
     on_scan = task.values(points)
     best = int(on_scan.argmax())
     if budget.is_point:
         ends = [(points[best], float(on_scan[best]), Status.CONVERGED)]
     elif len(budget.pairs) == 1:
-        ends = _along_line(task)
+        ends = _along_line(task, points[:, 0], on_scan)
     else:
         ends = _from_starts(task, points, on_scan, inherited, rng)
     p, _, status = max(ends, key=lambda end: end[1])
@@ -95,6 +96,19 @@ def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
 
 
 _End = tuple[Array, float, Status]
+
+
+def _scan(task: Search, rng: np.random.Generator) -> Array:
+    """Points spread over the whole set; for one pair a grid of its interval, denser towards the ends."""
+    budget = task.budget
+    if budget.is_point:
+        return np.array([budget.project(budget.centre())])
+    if len(budget.pairs) > 1:
+        return budget.scan(task.scan, rng)
+    low, high = float(budget.low[0]), float(budget.high[0])
+    grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, LINE))
+    grid[[0, -1]] = low, high
+    return grid[:, None]
 
 
 def _agreeing(ends: Sequence[_End]) -> int:
@@ -119,7 +133,8 @@ def _from_starts(
     ends = [_ascend(task, points[i]) for i in order]
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
-        points = _mirror_images(task, sorted(ends, key=lambda end: -end[1])[:3], rng)
+        best = sorted(ends, key=lambda end: -end[1])[: 3 if task.budget.size <= ALL_MIRRORS else 1]
+        points = _mirror_images(task, best)
         known = np.array([end[0] for end in ends])
         order = _apart(task, points, task.values(points), max(2, task.starts // 2), known)
         ends += [_ascend(task, points[i]) for i in order]
@@ -129,14 +144,14 @@ def _from_starts(
     return ends
 
 
-def _mirror_images(task: Search, ends: Sequence[_End], rng: np.random.Generator) -> Array:
+def _mirror_images(task: Search, ends: Sequence[_End]) -> Array:
     """The ends with the signs of some variables' errors turned, ``D P D``: each is a member of a symmetric set too."""
     m = task.budget.size
-    if m <= ALL_MIRRORS:
-        signs = np.array(list(itertools.product([1.0, -1.0], repeat=m - 1)))[1:]
-        signs = np.column_stack([np.ones(len(signs)), signs])
-    else:
-        signs = np.concatenate([1 - 2 * np.eye(m), rng.choice([-1.0, 1.0], (2**ALL_MIRRORS, m))])
+    turned = range(1, m) if m <= ALL_MIRRORS else (1, 2)  # how many variables at once
+    chosen = [c for count in turned for c in itertools.combinations(range(1, m), count)]
+    signs = np.ones((len(chosen), m))
+    for row, c in zip(signs, chosen, strict=True):
+        row[list(c)] = -1.0
     images = [signs[:, :, None] * task.budget.matrix(p) * signs[:, None, :] for p, _, _ in ends]
     return np.array([task.budget.project(p) for p in task.budget.point(np.concatenate(images))])
 
@@ -289,17 +304,13 @@ def _unit(m: int, pair: tuple[int, int]) -> Array:
 # ---------------------------------------------------------------- one pair
 
 
-def _along_line(task: Search) -> list[_End]:
-    """All local maxima along the interval of a single pair: a grid, denser towards its ends, each peak refined."""
-    low, high = float(task.budget.low[0]), float(task.budget.high[0])
-    grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, LINE))
-    grid[[0, -1]] = low, high
-    values = task.values(grid[:, None])
+def _along_line(task: Search, grid: Array, values: Array) -> list[_End]:
+    """The highest local maxima along the interval of a single pair, each refined."""
     if values.max() <= task.negligible:
         return [(grid[[int(values.argmax())]], float(values.max()), Status.CONVERGED)]
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
-    peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
-    highest = peaks[values[peaks] >= 0.9 * values.max()] if values.max() > 0 else peaks
+    peaks = np.flatnonzero((values > padded[:-2]) & (values >= padded[2:]))
+    highest = peaks[np.argsort(-values[peaks], kind="stable")][:PEAKS]
     return [_refine(task, grid, int(i), float(values[i])) for i in highest]
 
 
