@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types test-torch test-floors bench reference clean
+.PHONY: demo test lint types test-torch test-floors bench bench-search reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -31,6 +31,11 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/newton_step.py
 	$(BIN)/python benchmarks/profile_against_torch.py
+
+# tool 2: slow, and measured against targets of its own
+bench-search: $(INSTALLED)-torch
+	$(BIN)/python benchmarks/ten_features.py
+	$(BIN)/python benchmarks/worst_case_against_torch.py
 
 # stored values of other programs; only needed to make them anew
 reference: $(INSTALLED)-reference

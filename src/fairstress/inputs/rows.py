@@ -60,6 +60,12 @@ class Rows:
         )
 
 
+def sample(rows: Rows, size: int, rng: np.random.Generator) -> Rows:
+    """Draw people at random, each as often as their weight says; the outcome is left behind."""
+    count = rng.multinomial(size, rows.weight / rows.n).astype(float)
+    return rows.with_outcome(count, np.zeros_like(count), np.zeros_like(count))
+
+
 def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:
     """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row."""
     frame = pd.DataFrame(np.column_stack([a, x]))

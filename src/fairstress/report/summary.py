@@ -53,14 +53,16 @@ def profile_summary(profile: Profile) -> str:
 def worst_case_summary(found: WorstCase) -> str:
     """Say what a search within a budget found, and how sure that is."""
     pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
-    budget = f"{found.budget} budget, p_max = {found.p_max:g}, least eigenvalue {found.floor:g}"
-    value = f"The {found.direction} {found.functional} found within the {budget} is {found.value:.4g}."
-    where = f"It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
+    floor = f", least eigenvalue {found.floor:g}" if len(found.pairs) > 1 else ""
+    value = f"The {found.direction} {found.functional} found within the {found.budget} budget p_max = {found.p_max:g}{floor}"
+    where = f"is {found.value:.4g}. It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
     data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's."
-    sure = (
-        f"{found.n_agreeing} of {found.n_starts} ascents ended there or at an equal value; the best of a scan of the "
-        f"whole set is {found.scan_value:.4g}."
-    )
+    sure = "The whole interval was searched."
+    if len(found.pairs) > 1:
+        sure = (
+            f"{found.n_agreeing} of {found.n_starts} ascents ended there or at an equal value; the best of a scan of "
+            f"the whole set is {found.scan_value:.4g}."
+        )
     status = "" if found.status is Status.CONVERGED else str(found.status)
     return _fill(" ".join([value, where, data, sure, status]).strip())
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array, sample
 from fairstress.model.design import structural_moments
 from fairstress.model.fit import System
 from fairstress.sensitivity.budget import Budget
@@ -98,8 +98,7 @@ def _batch(claim: Claim, rng: np.random.Generator) -> Claim:
     """The claim on a random batch of people, its penalty scaled by their share."""
     rows = claim.rows
     size = min(BATCH, int(rows.n))
-    count = rng.multinomial(size, rows.weight / rows.n).astype(float)
-    drawn = Rows(rows.a, rows.a_cf, rows.x, rows.weight, rows.y, rows.y_square).with_outcome(count, count, count)
+    drawn = sample(rows, size, rng)
     moments = structural_moments(drawn, claim.design.equations)
     system = System(moments, claim.system.feature_of, claim.system.penalties * size / rows.n)
     return replace(claim, rows=drawn, system=system)

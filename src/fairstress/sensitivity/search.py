@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, sample
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import Evaluation, evaluate, evaluate_many
-from fairstress.sensitivity.functional import Functional
+from fairstress.sensitivity.functional import Functional, OfFrame
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
 MAX_STEPS = 100  # of one ascent
@@ -29,6 +29,8 @@ ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
 LINE = 240  # points along the interval of a single pair
 PEAKS = 4  # of them that are refined
+SAMPLE = 4096  # people in a sample of the rows
+FINAL = 4  # ends on the sample that are climbed again with all rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,13 @@ class Search:
         slope = found.gradient
         return self.sign * found.value, self.sign * np.array([slope[j, k] + slope[k, j] for j, k in self.budget.pairs])
 
+    def on_sample(self, rng: np.random.Generator) -> Search:
+        """The same search on a sample of the rows, where there are many; Model B is fitted to all of them."""
+        rows = self.claim.rows
+        if rows.a.size <= 2 * SAMPLE or isinstance(self.functional, OfFrame):
+            return self
+        return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)))
+
     def _differences(self, p: Array, value: float) -> Array:
         """Derivative of a functional that has none of its own, by forward differences within the box."""
         step = np.where(p + 1e-5 <= self.budget.high, 1e-5, -1e-5)
@@ -79,20 +88,29 @@ def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
     """Find the largest ``sign * functional`` within the budget."""
     budget = task.budget
     points = _scan(task, rng)
-    on_scan = task.values(points)
-    best = int(on_scan.argmax())
     if budget.is_point:
-        ends = [(points[best], float(on_scan[best]), Status.CONVERGED)]
+        on_scan = task.values(points)
+        ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
+        n_starts = n_agreeing = 1
     elif len(budget.pairs) == 1:
+        on_scan = task.values(points)
         ends = _along_line(task, points[:, 0], on_scan)
+        n_starts, n_agreeing = len(ends), _agreeing(ends)
     else:
-        ends = _from_starts(task, points, on_scan, inherited, rng)
+        # fits always see all rows; of many rows a sample tells the hills apart, and the highest are climbed with all
+        coarse = task.on_sample(rng)
+        on_scan = coarse.values(points)
+        ends = _from_starts(coarse, points, on_scan, inherited, rng)
+        n_starts, n_agreeing = len(ends), _agreeing(ends)
+        if coarse is not task:
+            ends = [_ascend(task, p) for p in _highest(task, ends, inherited)]
     p, _, status = max(ends, key=lambda end: end[1])
     evaluation = evaluate(task.claim, budget.matrix(p), task.functional)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
-    found = task.sign * float(on_scan[best])
-    return Found(p, evaluation, status, len(ends), _agreeing(ends), found, points[best])
+    best = points[int(on_scan.argmax())]
+    scan_value = task.sign * float(task.values(best[None])[0])
+    return Found(p, evaluation, status, n_starts, n_agreeing, scan_value, best)
 
 
 _End = tuple[Array, float, Status]
@@ -109,6 +127,12 @@ def _scan(task: Search, rng: np.random.Generator) -> Array:
     grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, LINE))
     grid[[0, -1]] = low, high
     return grid[:, None]
+
+
+def _highest(task: Search, ends: Sequence[_End], inherited: Sequence[Array]) -> list[Array]:
+    """The ends to climb again with all rows: a few that differ, and smaller budgets' solutions."""
+    points, values = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
+    return [*(points[i] for i in _apart(task, points, values, FINAL)), *(task.budget.project(p) for p in inherited)]
 
 
 def _agreeing(ends: Sequence[_End]) -> int:
