@@ -60,4 +60,6 @@ def test_every_public_name_is_documented():
     import fairstress as fs
 
     for name in set(fs.__all__) - {"__version__"}:
-        assert getattr(fs, name).__doc__
+        doc = getattr(fs, name).__doc__
+        assert doc
+        assert not doc.startswith(f"{name}(")  # what a dataclass writes by itself

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import fairstress as fs
 from fairstress.errors import SettingError, Status
+from fairstress.threads import one_thread
 
 PAIR = ("ugpa", "lsat")
 
@@ -105,6 +107,16 @@ def test_only_a_penalised_constant_makes_cfu_depend_on_where_zero_lies(law_frame
     )
     assert (abs(after / before - 1) > 0.1) == penalise_constant
     assert penalise_constant or after == pytest.approx(before, rel=1e-9)
+
+
+def test_linear_algebra_runs_in_one_thread_and_the_limit_ends_with_it():
+    @one_thread
+    def threads():
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        assert threads() == {1}
+        assert 1 not in {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 
 
 def test_results_do_not_depend_on_the_number_of_threads():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.inputs.rows import BLOCK
 from fairstress.model.embedding import Input
-from fairstress.sensitivity.evaluate import evaluate
+from fairstress.sensitivity.evaluate import evaluate, evaluate_many
 
 SATURATED = "a -> x, z, v; x -> z, v; z -> v; x <-> z <-> v; x <-> v"
 MISSING = "a -> x; x -> z; x, z -> v; x <-> z <-> v; x <-> v"
@@ -56,12 +57,17 @@ def test_cfu_is_the_mean_of_the_rows_cfu_and_that_of_the_counterfactual_frame():
     np.testing.assert_allclose(by_row, (after - before) ** 2, rtol=1e-8, atol=1e-12)
 
 
-def test_blocks_do_not_change_the_result():
-    case = audit(MISSING, (1, 2, 2), 1.0)
-    rows = case.claim.rows
-    small = np.concatenate([block.x for block in rows.blocks(7)])
-    np.testing.assert_array_equal(small, rows.x)
-    assert sum(block.n for block in rows.blocks(7)) == rows.n
+def test_sums_over_blocks_are_sums_over_all_rows():
+    graph = fs.CausalGraph.parse(MISSING, protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 2 * BLOCK + 100, random_state=5).frame  # three blocks
+    case = fs.Audit.fit(frame, graph, degrees=dict.fromkeys("xzv", 2), penalty=1.0, **OPTIONS)
+    rows, design = case.claim.rows, case.claim.design
+    Phi = design.values(rows.a, rows.x)
+    np.testing.assert_allclose(case.claim.system.moments.G, (Phi * rows.weight[:, None]).T @ Phi, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(case.cfu_by_row(P).mean(), case.cfu(P), rtol=1e-12)
+    many = evaluate_many(case.claim, np.array([P, np.eye(3)]))
+    np.testing.assert_allclose(many[0].value, case.cfu(P), rtol=1e-9)
+    assert many[1].value < 1e-20 * case.outcome_variance
 
 
 class Waves:

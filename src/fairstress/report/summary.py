@@ -54,7 +54,8 @@ def worst_case_summary(found: WorstCase) -> str:
     """Say what a search within a budget found, and how sure that is."""
     pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
     floor = f", least eigenvalue {found.floor:g}" if len(found.pairs) > 1 else ""
-    value = f"The {found.direction} {found.functional} found within the {found.budget} budget p_max = {found.p_max:g}{floor}"
+    budget = f"{found.budget} budget p_max = {found.p_max:g}{floor}"
+    value = f"The {found.direction} {found.functional} found within the {budget}"
     where = f"is {found.value:.4g}. It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
     data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's."
     sure = "The whole interval was searched."
