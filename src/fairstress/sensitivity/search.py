@@ -44,6 +44,7 @@ class Search:
     starts: int
     scan: int
     negligible: float = 0.0  # a value at or below this is rounding, and not worth climbing
+    precision: float = 1e-7  # gain of a step, relative to the start, below which an ascent ends
 
     def values(self, points: Array) -> Array:
         """``sign * functional`` at points (g, q)."""
@@ -63,7 +64,7 @@ class Search:
         rows = self.claim.rows
         if rows.a.size <= 2 * SAMPLE or isinstance(self.functional, OfFrame):
             return self
-        return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)))
+        return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
 
     def _differences(self, p: Array, value: float) -> Array:
         """Derivative of a functional that has none of its own, by forward differences within the box."""
@@ -155,6 +156,7 @@ def _from_starts(
         return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
     order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(task, points, values, task.starts)])]
     ends = [_ascend(task, points[i]) for i in order]
+    idle = 0
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
         best = sorted(ends, key=lambda end: -end[1])[: 3 if task.budget.size <= ALL_MIRRORS else 1]
@@ -162,8 +164,8 @@ def _from_starts(
         known = np.array([end[0] for end in ends])
         order = _apart(task, points, task.values(points), max(2, task.starts // 2), known)
         ends += [_ascend(task, points[i]) for i in order]
-        gained = max(end[1] for end in ends) > before * (1 + 1e-6)
-        if not gained and _agreeing(ends) >= ENOUGH:
+        idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
+        if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
     return ends
 
@@ -251,7 +253,7 @@ def _ascend(task: Search, p: Array) -> _End:
         jac=True,
         method="SLSQP",
         constraints=chart.constraints(),
-        options={"maxiter": MAX_STEPS, "ftol": 1e-7},
+        options={"maxiter": MAX_STEPS, "ftol": task.precision},
     )
     end = task.budget.shrink(chart.point(found.x))
     value = float(task.values(end[None])[0])
