@@ -44,5 +44,6 @@ class Status(StrEnum):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Give ``"; did you mean 'lsat'?"`` when a known name is close, otherwise nothing."""
-    nearest = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+    by_lower = {other.lower(): other for other in known}
+    nearest = difflib.get_close_matches(name.lower(), list(by_lower), n=1)
+    return f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else ""

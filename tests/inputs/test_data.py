@@ -130,6 +130,8 @@ def test_polars_nulls_and_nans_are_both_missing():
 def test_a_wrong_name_duplicates_no_rows_and_no_frame_are_refused():
     with pytest.raises(DataError, match="the graph names 'z', which is not a column of the data; did you mean 'zz'"):
         read_table(frame().rename(columns={"z": "zz"}), GRAPH)
+    with pytest.raises(DataError, match="did you mean 'Z'"):
+        read_table(frame().rename(columns={"z": "Z"}), GRAPH)
     double = pd.concat([frame(), frame()[["x"]]], axis=1)
     for table in (double, pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["x", "x"])):
         with pytest.raises(DataError, match="two columns named 'x'"):
