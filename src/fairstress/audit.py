@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairstress.errors import SettingError, Status
+from fairstress.errors import SettingError
 from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.fit import Fit
+from fairstress.model.named import StructuralModel, name_model
 from fairstress.sensitivity.budget import read_budget
-from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, check_sizes
+from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate, evaluate_many
 from fairstress.sensitivity.functional import (
@@ -38,32 +38,6 @@ from fairstress.threads import one_thread
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 Bounds = Mapping[tuple[str, str], tuple[float, float]]
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How an audit was set up: what the user gave and what cross-validation chose."""
-
-    degrees: dict[str, int]
-    penalty: float
-    predictor_degree: int
-    predictor_penalty: float
-    penalise_constant: bool
-    max_degree: int
-    penalties: tuple[float, ...]
-    cv: int
-    random_state: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class StructuralModel:
-    """Model A, or Model B at one correlation, on the scale of the standardised features."""
-
-    weights: pd.Series[float]  # by (feature, term)
-    scales: pd.Series[float]  # standard deviations of the errors, by feature
-    correlation: pd.DataFrame
-    log_likelihood: float  # without the penalty
-    status: Status
 
 
 @dataclass(frozen=True)
@@ -174,12 +148,12 @@ class Audit:
     @property
     def model_a(self) -> StructuralModel:
         """The guessed model: independent errors."""
-        return self._model(self.claim.model_a)
+        return name_model(self.claim.model_a, self.claim.design)
 
     @one_thread
     def model_b(self, correlation: Correlation) -> StructuralModel:
         """The hypothetical truth: the same equations, refitted with correlated errors."""
-        return self._model(evaluate(self.claim, self._read(correlation)).fit)
+        return name_model(evaluate(self.claim, self._read(correlation)).fit, self.claim.design)
 
     @one_thread
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
@@ -440,14 +414,3 @@ class Audit:
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
-
-    def _model(self, fitted: Fit) -> StructuralModel:
-        names = [(e.feature, term) for e in self.claim.design.equations for term in e.embedding.terms]
-        features = list(self.variables)
-        return StructuralModel(
-            weights=pd.Series(fitted.weights, index=pd.MultiIndex.from_tuples(names, names=["feature", "term"])),
-            scales=pd.Series(fitted.scales, index=features),
-            correlation=pd.DataFrame(fitted.correlation, index=features, columns=features),
-            log_likelihood=fitted.log_likelihood,
-            status=fitted.status,
-        )

@@ -56,6 +56,21 @@ class Baseline:
     penalty: float
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an audit was set up: what the user gave and what cross-validation chose."""
+
+    degrees: dict[str, int]
+    penalty: float
+    predictor_degree: int
+    predictor_penalty: float
+    penalise_constant: bool
+    max_degree: int
+    penalties: tuple[float, ...]
+    cv: int
+    random_state: int | None
+
+
 # ---------------------------------------------------------------- building
 
 
