@@ -162,7 +162,7 @@ class Audit:
 
     def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
         w_A = self.claim.model_a.weights
-        parts = [worlds(self.claim.design, w_A, w_B[None], block).x_cf[0] for block in self.claim.rows.blocks()]
+        parts = [worlds(self.claim.design, w_A, w_B[None], people).x_cf[0] for people in self.claim.people()]
         x_cf = self.table.scaling.undo(np.concatenate(parts))
         frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
         a_cf = self.table.protected.decode(self.table.rows.a_cf[self.table.row_of])

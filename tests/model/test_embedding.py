@@ -40,14 +40,14 @@ def test_without_inputs_there_is_the_constant():
     constant = Polynomial.of([], 2)
     assert constant.terms == ("1",)
     np.testing.assert_array_equal(constant.values(np.empty((3, 0))), np.ones((3, 1)))
-    assert constant.slopes(np.empty((3, 0)), np.ones((1, 2))).shape == (3, 0, 2)
+    assert constant.slopes(np.empty((3, 0)), np.ones((3, 1)), np.ones((1, 2))).shape == (3, 0, 2)
 
 
 def test_slopes_are_the_limit_of_differences():
     rng = np.random.default_rng(2)
     Z, W = rng.normal(size=(9, 3)), rng.normal(size=(16, 2))
     embedding = Polynomial.of([Input("a", is_sign=True), Input("x"), Input("z")], 3)
-    slopes = embedding.slopes(Z, W)
+    slopes = embedding.slopes(Z, embedding.values(Z), W)
     for k in (1, 2):  # a sign has no slope
         step = 1e-6 * np.eye(3)[k]
         numeric = (embedding.values(Z + step) - embedding.values(Z - step)) @ W / 2e-6

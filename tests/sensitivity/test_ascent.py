@@ -8,7 +8,7 @@ from fairstress.errors import Status
 from fairstress.sensitivity.ascent import _batch, _cliques, _matrix, _slope
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.functional import Unfairness
-from fairstress.sensitivity.search import Search
+from fairstress.sensitivity.task import Search
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
 

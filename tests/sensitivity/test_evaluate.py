@@ -91,7 +91,7 @@ class Waves:
         waves = [np.sin(k * Z[..., self.waving]) for k in range(1, self.count)]
         return np.concatenate([np.ones((*Z.shape[:-1], 1)), Z, *waves], axis=-1)
 
-    def slopes(self, Z: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def slopes(self, Z: np.ndarray, phi: np.ndarray, W: np.ndarray) -> np.ndarray:
         p, q = Z.shape[1], len(self.waving)
         slopes = np.repeat(W[None, 1 : p + 1], len(Z), axis=0)
         for k in range(1, self.count):

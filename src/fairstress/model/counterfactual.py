@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +12,24 @@ from fairstress.model.design import Design
 
 
 @dataclass(frozen=True, slots=True)
-class Worlds:
-    """One block of people in the factual world, and with A set to another value under g versions of Model B."""
+class People:
+    """One block of people in the factual world, as Model A sees them: what all versions of Model B start from."""
 
     block: Rows
-    x_cf: Array  # (g, r, m) features under Model B
+    phi: dict[int, Array]  # per equation that moves: its columns (r, d)
     eps: Array  # (r, m) Model A's residuals
+    predicted: Array  # (r,) what the audited predictor makes of them
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """The same people with A set to another value under g versions of Model B."""
+
+    people: People
+    x_cf: Array  # (g, r, m) features under Model B
     eps_cf: Array  # (g, r, m) false residuals: what Model A takes for noise in the counterfactual person
-    change: dict[int, Array]  # per equation that moves: phi' - phi, (g, r, d), or (1, r, d) where all worlds agree
+    phi_cf: dict[int, Array]  # per equation that moves: its columns (g, r, d), or (1, r, d) where all worlds agree
+    change: dict[int, Array]  # phi' - phi, of the same shape
 
 
 def residuals(design: Design, w: Array, block: Rows) -> Array:
@@ -26,27 +37,37 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
     return np.asarray(block.x - design.fitted(block.a, block.x, w))
 
 
-def worlds(design: Design, w_A: Array, w_B: Array, block: Rows) -> Worlds:
+def meet(design: Design, w_A: Array, predict: Callable[[Array], Array], block: Rows) -> People:
+    """Work out for one block what no version of Model B changes."""
+    eps, phi = np.empty(block.x.T.shape), {}
+    for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
+        columns = equation.values(block.a, block.x)
+        eps[j] = block.x[:, j] - columns @ w_A[where]
+        if equation.moves:
+            phi[j] = columns
+    return People(block, phi, eps.T, predict(eps.T))
+
+
+def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
     """Walk through the graph with the protected attribute changed, for weights w_B (g, D) of Model B.
 
     With the noise ``delta = x - Phi w_B`` kept (abduction) and A set to a' (action), prediction gives
     ``x' = Phi' w_B + delta = x + (Phi' - Phi) w_B``, and Model A's owner computes
     ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Features that do not descend from A stay as they are.
     """
+    block = people.block
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
-    eps, eps_cf = np.empty(block.x.T.shape), np.empty(x_cf.shape)
-    change = {}
-    for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
-        phi = equation.values(block.a, block.x)
-        eps[j] = block.x[:, j] - phi @ w_A[where]
-        eps_cf[j] = eps[j]
-        if equation.moves:
-            agree = not any(design.equations[k].moves for k in equation.parents)
-            seen = x_cf[:, :1] if agree else x_cf
-            change[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0)) - phi
-            x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
-            eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
-    return Worlds(block, x_cf.transpose(1, 2, 0), eps.T, eps_cf.transpose(1, 2, 0), change)
+    eps_cf = np.repeat(people.eps.T[:, None], len(w_B), axis=1)
+    phi_cf, change = {}, {}
+    for j, phi in people.phi.items():
+        equation, where = design.equations[j], design.slices[j]
+        agree = not any(k in people.phi for k in equation.parents)
+        seen = x_cf[:, :1] if agree else x_cf
+        phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0))
+        change[j] = phi_cf[j] - phi
+        x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
+        eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
+    return Worlds(people, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), phi_cf, change)
 
 
 def weight_gradient(
@@ -58,14 +79,16 @@ def weight_gradient(
     ``xbar_j = h_j + g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
     ``d/dw_j = sum_i (phi'_ij - phi_ij) xbar_ij``.
     """
-    g = np.zeros_like(found.eps) if g_eps is None else g_eps
+    g = np.zeros_like(found.people.eps) if g_eps is None else g_eps
     x_bar = np.array(g if g_x is None else g + g_x, order="F")
     c_w = np.zeros(w_B.size)
     for j in reversed(found.change):
         equation, where = design.equations[j], design.slices[j]
         c_w[where] = found.change[j][0].T @ x_bar[:, j]
-        if equation.parents:
-            slopes = equation.slopes(found.block.a_cf, found.x_cf[0], np.column_stack([w_B[where], w_A[where]]))
-            for position, k in enumerate(equation.parents):
+        moving = [(position, k) for position, k in enumerate(equation.parents) if k in found.change]
+        if moving:
+            W = np.column_stack([w_B[where], w_A[where]])
+            slopes = equation.slopes(found.people.block.a_cf, found.x_cf[0], found.phi_cf[j][0], W)
+            for position, k in moving:
                 x_bar[:, k] += x_bar[:, j] * slopes[:, position, 0] - g[:, j] * slopes[:, position, 1]
     return c_w

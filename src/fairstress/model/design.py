@@ -35,15 +35,15 @@ class Equation:
             Z[0] = a
         for position, k in enumerate(self.parents, start=self.uses_protected):
             Z[position] = x[..., k]
-        return np.moveaxis(Z, 0, -1)
+        return Z.transpose(*range(1, Z.ndim), 0)
 
     def values(self, a: Array, x: Array) -> Array:
         """Columns ``phi_j`` for x (..., r, m), as (..., r, d)."""
         return self.embedding.values(self.inputs(a, x))
 
-    def slopes(self, a: Array, x: Array, W: Array) -> Array:
+    def slopes(self, a: Array, x: Array, phi: Array, W: Array) -> Array:
         """Derivatives of ``phi_j' w`` by the parents that are features, per column of ``W``, as (r, parents, k)."""
-        return self.embedding.slopes(self.inputs(a, x), W)[:, self.uses_protected :]
+        return self.embedding.slopes(self.inputs(a, x), phi, W)[:, self.uses_protected :]
 
 
 @dataclass(frozen=True, slots=True)

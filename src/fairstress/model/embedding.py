@@ -45,8 +45,11 @@ class Embedding(Protocol):
         """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
         ...
 
-    def slopes(self, Z: Array, W: Array) -> Array:
-        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
+    def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
+        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k).
+
+        ``phi`` (r, d) are the columns at Z, which are known by the time that slopes are wanted.
+        """
         ...
 
 
@@ -93,24 +96,18 @@ class Polynomial:
 
     def values(self, Z: Array) -> Array:
         """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
-        return self._columns(Z, len(self.terms))
-
-    def slopes(self, Z: Array, W: Array) -> Array:
-        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
-        n_lower = self._derivatives[0].shape[0] if self._derivatives else 1
-        lower = self._columns(Z, n_lower)
-        found = np.empty((Z.shape[0], Z.shape[1], W.shape[1]))
-        for k, D in enumerate(self._derivatives):
-            found[:, k] = lower @ (D @ W)
-        return found
-
-    def _columns(self, Z: Array, count: int) -> Array:
-        """The first columns; each is an earlier one times an input."""
-        columns = np.empty((count, *Z.shape[:-1]))  # a column's values side by side: fast to fill, fast to multiply
+        columns = np.empty((len(self.terms), *Z.shape[:-1]))  # a column's values side by side: fast to fill and use
         columns[0] = 1.0
-        for i, (earlier, k) in enumerate(self._steps[: count - 1], start=1):
+        for i, (earlier, k) in enumerate(self._steps, start=1):  # each is an earlier one times an input
             np.multiply(columns[earlier], Z[..., k], out=columns[i])
-        return np.moveaxis(columns, 0, -1)
+        return columns.transpose(*range(1, columns.ndim), 0)
+
+    def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
+        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
+        found = np.empty((Z.shape[1], W.shape[1], Z.shape[0]))
+        for k, D in enumerate(self._derivatives):
+            np.matmul((D @ W).T, phi[:, : len(D)].T, out=found[k])
+        return found.transpose(2, 0, 1)
 
 
 def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:

@@ -38,13 +38,12 @@ class Predictor:
         """Predicted outcome, or probability of the outcome's last level, for inputs (..., p)."""
         return self._link(self.embedding.values(Z) @ self.weights)
 
-    def slopes(self, Z: Array) -> Array:
-        """Derivatives of the prediction with respect to the inputs, as (r, p)."""
-        slopes = self.embedding.slopes(Z, self.weights[:, None])[:, :, 0]
-        if self.is_logistic:
-            p = self.predict(Z)
-            slopes = slopes * (p * (1 - p))[:, None]
-        return slopes
+    def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
+        """The same for inputs (r, p), and its derivatives with respect to them, as (r, p)."""
+        phi = self.embedding.values(Z)
+        predicted = self._link(phi @ self.weights)
+        slopes = self.embedding.slopes(Z, phi, self.weights[:, None])[:, :, 0]
+        return predicted, slopes * (predicted * (1 - predicted))[:, None] if self.is_logistic else slopes
 
     def _link(self, linear: Array) -> Array:
         return np.asarray(special.expit(linear)) if self.is_logistic else linear

@@ -20,7 +20,7 @@ from fairstress.model.fit import System
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import evaluate
-from fairstress.sensitivity.search import Found, Search
+from fairstress.sensitivity.task import Found, Search
 
 BATCH = 256
 STEPS = 100
@@ -57,7 +57,7 @@ def _matrix(L: Array, budget: Budget) -> Array:
 def _slope(task: Search, L: Array) -> Array:
     """Derivative of log CFU by L: with T = p_max G o (1 - tanh^2) for G the derivative by P, ``(T + T') L``."""
     budget = task.budget
-    value, g = task.value_and_gradient(budget.point(_matrix(L, budget)))
+    value, g, _ = task.value_and_gradient(budget.point(_matrix(L, budget)))
     T = budget.p_max * (budget.matrix(g) - np.eye(budget.size)) * (1 - np.tanh(L @ L.T) ** 2)
     return np.asarray(T @ L) / max(abs(value), 1e-300)
 

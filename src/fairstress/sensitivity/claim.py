@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairstress.errors import DataError, FairstressWarning, SettingError, did_yo
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import residuals
+from fairstress.model.counterfactual import People, meet, residuals
 from fairstress.model.design import (
     Design,
     build_design,
@@ -26,6 +26,8 @@ from fairstress.model.fit import Fit, System, check_noise, fit_independent
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
 
+KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -36,6 +38,17 @@ class Claim:
     system: System
     model_a: Fit
     predictor: Predictor
+    _met: list[People] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def people(self) -> Iterable[People]:
+        """Everyone in blocks; kept once met, unless they are too many to keep."""
+        if self._met:
+            return self._met
+        met = (meet(self.design, self.model_a.weights, self.predictor.predict, b) for b in self.rows.blocks())
+        if self.rows.a.size * self.design.feature_of.size > KEPT:
+            return met
+        self._met.extend(met)
+        return self._met
 
     def condition(self) -> float:
         """The worst condition number among the equations' Gram matrices, in unit-norm columns."""

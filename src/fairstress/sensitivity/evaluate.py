@@ -12,6 +12,8 @@ from fairstress.model.fit import Fit, correlation_gradient, fit_from_all_sides, 
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.functional import Functional, Unfairness, difference
 
+SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its last step still doubles the digits
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -29,10 +31,14 @@ def evaluate(
     *,
     gradient: bool = False,
     check_minima: bool = True,
+    start: Evaluation | None = None,
 ) -> Evaluation:
-    """Fit Model B at one P (m, m), make the counterfactuals, compare; see `evaluate_many`."""
+    """Fit Model B at one P (m, m), make the counterfactuals, compare; see `evaluate_many`.
+
+    The fit sets out from Model A, or from that of ``start``, which spares steps where its P is near.
+    """
     functional = functional or Unfairness()
-    (fitted,) = _fits(claim, P[None], check_minima)
+    (fitted,) = _fits(claim, P[None], check_minima, start)
     both = functional.value_and_slope(claim, fitted.weights) if gradient else None
     if both is None:
         return Evaluation(float(functional.values(claim, fitted.weights[None])[0]), fitted, None)
@@ -53,10 +59,12 @@ def evaluate_many(
 
 def cfu_by_row(claim: Claim, w_B: Array) -> Array:
     """(r,) the CFU of each distinct row under Model B's weights (D,)."""
-    parts = [worlds(claim.design, claim.model_a.weights, w_B[None], block) for block in claim.rows.blocks()]
+    parts = [worlds(claim.design, claim.model_a.weights, w_B[None], people) for people in claim.people()]
     return np.concatenate([difference(claim, part)[0] ** 2 for part in parts])
 
 
-def _fits(claim: Claim, P: Array, check_minima: bool) -> list[Fit]:
-    fit = fit_from_all_sides if check_minima else fit_many
-    return fit(claim.system, P, claim.model_a.log_scales)
+def _fits(claim: Claim, P: Array, check_minima: bool, start: Evaluation | None = None) -> list[Fit]:
+    scales = (start.fit if start else claim.model_a).log_scales
+    if check_minima:
+        return fit_from_all_sides(claim.system, P, scales)
+    return fit_many(claim.system, P, scales, tolerance=SEARCH_TOLERANCE)

@@ -16,7 +16,7 @@ import pandas as pd
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import Worlds, weight_gradient, worlds
+from fairstress.model.counterfactual import People, Worlds, weight_gradient, worlds
 from fairstress.model.design import Design
 from fairstress.sensitivity.claim import Claim
 
@@ -51,26 +51,27 @@ class Unfairness:
     def values(self, claim: Claim, w_B: Array) -> Array:
         """Mean of ``(f(eps') - f(eps))^2``."""
         total, n = np.zeros(len(w_B)), 0.0
-        for block in self._blocks(claim):
-            n += block.n
-            for some, found in side_by_side(claim, w_B, block):
-                total[some] += difference(claim, found) ** 2 @ block.weight
+        for people in claim.people():
+            weight = self._weight(people.block)
+            n += float(weight.sum())
+            for some, found in side_by_side(claim, w_B, people):
+                total[some] += difference(claim, found) ** 2 @ weight
         return total / n
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """Back through predictions and counterfactuals to the weights."""
         w_A, total, n, c_w = claim.model_a.weights, 0.0, 0.0, np.zeros(w_B.size)
-        for block in self._blocks(claim):
-            found = worlds(claim.design, w_A, w_B[None], block)
-            change = difference(claim, found)[0]
-            total, n = total + float(change**2 @ block.weight), n + block.n
-            g = (2 * block.weight * change)[:, None] * claim.predictor.slopes(found.eps_cf[0])
-            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=g)
+        for people in claim.people():
+            weight = self._weight(people.block)
+            found = worlds(claim.design, w_A, w_B[None], people)
+            predicted, slopes = claim.predictor.predict_with_slopes(found.eps_cf[0])
+            change = predicted - people.predicted
+            total, n = total + float(change**2 @ weight), n + float(weight.sum())
+            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=(2 * weight * change)[:, None] * slopes)
         return total / n, c_w / n
 
-    def _blocks(self, claim: Claim) -> Iterator[Rows]:
-        for block in claim.rows.blocks():
-            yield block if self.group is None else block.where(block.a == self.group)
+    def _weight(self, block: Rows) -> Array:
+        return block.weight if self.group is None else block.weight * (block.a == self.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +86,21 @@ class TotalEffect:
     def values(self, claim: Claim, w_B: Array) -> Array:
         """Mean of ``x'_j - x_j`` for the reference group, of ``x_j - x'_j`` for the other."""
         total = np.zeros(len(w_B))
-        for block in claim.rows.blocks():
-            for some, found in side_by_side(claim, w_B, block):
-                total[some] += (found.x_cf[..., self.column] - block.x[:, self.column]) @ self._weight(block)
+        for people in claim.people():
+            x, weight = people.block.x[:, self.column], self._weight(people.block)
+            for some, found in side_by_side(claim, w_B, people):
+                total[some] += (found.x_cf[..., self.column] - x) @ weight
         return self.unit * total / claim.rows.n
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
         w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(w_B.size)
-        for block in claim.rows.blocks():
-            found = worlds(claim.design, w_A, w_B[None], block)
-            total += float((found.x_cf[0, :, self.column] - block.x[:, self.column]) @ self._weight(block))
-            g = np.zeros_like(block.x)
-            g[:, self.column] = self._weight(block)
+        for people in claim.people():
+            x, weight = people.block.x, self._weight(people.block)
+            found = worlds(claim.design, w_A, w_B[None], people)
+            total += float((found.x_cf[0, :, self.column] - x[:, self.column]) @ weight)
+            g = np.zeros_like(x)
+            g[:, self.column] = weight
             c_w += weight_gradient(claim.design, w_A, w_B, found, g_x=g)
         return self.unit * total / claim.rows.n, self.unit * c_w / claim.rows.n
 
@@ -139,17 +142,17 @@ class OfFrame:
         return
 
 
-def side_by_side(claim: Claim, w_B: Array, block: Rows) -> Iterator[tuple[slice, Worlds]]:
+def side_by_side(claim: Claim, w_B: Array, people: People) -> Iterator[tuple[slice, Worlds]]:
     """Walk through the worlds of many versions of Model B, as many at once as fit into a core's cache."""
-    size = max(1, BATCH // max(1, block.a.size))
+    size = max(1, BATCH // people.block.a.size)
     for start in range(0, len(w_B), size):
         some = slice(start, start + size)
-        yield some, worlds(claim.design, claim.model_a.weights, w_B[some], block)
+        yield some, worlds(claim.design, claim.model_a.weights, w_B[some], people)
 
 
 def difference(claim: Claim, found: Worlds) -> Array:
     """``f(eps') - f(eps)``, as (g, r): how far the prediction moves with the protected attribute."""
-    return np.asarray(claim.predictor.predict(found.eps_cf) - claim.predictor.predict(found.eps))
+    return np.asarray(claim.predictor.predict(found.eps_cf) - found.people.predicted)
 
 
 # ---------------------------------------------------------------- by name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ from fairstress.sensitivity.ascent import ascent
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim, whole_number
 from fairstress.sensitivity.functional import Functional
-from fairstress.sensitivity.search import Found, Search, search
+from fairstress.sensitivity.search import search
+from fairstress.sensitivity.task import Found, Search
 
 METHODS = {"search": search, "ascent": ascent}
 SCAN = 128  # points of a search's scan
@@ -81,6 +82,7 @@ class Solver:
     method: str  # "search" or "ascent"
     seed: int | None
     negligible: float
+    along_line: dict[int, float] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, p_max: float, smaller: Sequence[WorstCase] = ()) -> WorstCase:
         """Search within p_max, starting also from smaller budgets' solutions."""
@@ -89,7 +91,16 @@ class Solver:
         budget = self.make_budget(p_max)
         inherited = [budget.point(point.correlation.to_numpy()) for point in smaller]
         starts = whole_number(self.starts, "starts")
-        task = Search(self.claim, budget, self.functional, self.sign, starts, SCAN, self.negligible)
+        task = Search(
+            self.claim,
+            budget,
+            self.functional,
+            self.sign,
+            starts,
+            SCAN,
+            self.negligible,
+            along_line=self.along_line,
+        )
         found = METHODS[self.method](task, inherited, np.random.default_rng(self.seed))
         return _named(found, task, self.variables)
 
