@@ -37,7 +37,7 @@ class Settings:
     """How to ascend."""
 
     batch: int
-    steps: int = 100  # per p_max
+    epochs: int  # passes over the data per p_max
     rate: float = 0.05  # of a step on log CFU, for CFU itself is tiny
     momentum: float = 0.9
     longest: float = 1.0  # a longer gradient is cut to this length
@@ -118,6 +118,11 @@ class Ascent:
         self.sigma = self.known.model_a.scales
 
     @property
+    def most_steps(self) -> int:
+        """Steps per p_max."""
+        return self.settings.epochs * -(-self.known.problem.a.numel() // self.settings.batch)
+
+    @property
     def late(self) -> bool:
         """Whether time is up."""
         return time.perf_counter() > self.deadline
@@ -143,7 +148,7 @@ class Ascent:
         while not self.allowed(self.L, p_max):  # what was definite at the last p_max need not be at this one
             self.L, self.halved = 0.95 * self.L, self.halved + 1
         velocity = torch.zeros_like(self.L)
-        while p_max > 0 and self.steps < self.settings.steps and not self.late:
+        while p_max > 0 and self.steps < self.most_steps and not self.late:
             velocity = self.settings.momentum * velocity + self.gradient(p_max)
             for _ in range(HALVINGS):
                 if self.allowed(self.L + self.settings.rate * velocity, p_max):

@@ -1,10 +1,13 @@
 """The worst case for each of 26 budgets by fairstress and by the paper's Algorithm 1 in plain PyTorch.
 
 Law school, and the NHS survey where the environment variable FAIRSTRESS_DATA names the folder of nhs_staff_survey.npz.
-PyTorch is cut off after some minutes per data set. Its time per budget above 0 is compared with fairstress's, once on
-the budgets that both finished and once with fairstress's mean over all: the smaller ratio counts.
-Exits with 1 if fairstress is less than 500 times faster per budget, or if PyTorch finds a member of fairstress's set
-whose CFU is larger than fairstress's by more than 0.1 %, both by fairstress's evaluation.
+PyTorch makes as many passes over the data as the authors' published settings: 5 in batches of 256 for law school, 1 in
+batches of 4,096 for the survey. It is cut off after some minutes per data set. Its time per budget above 0 is compared
+with fairstress's, once on the budgets that both finished and once with fairstress's mean over all: the smaller ratio
+counts. Algorithm 1 is one ascent from one start; fairstress's search makes a dozen, and a scan, to be sure of the
+maximum. So one ascent of fairstress's, from the last budget's end, is timed too.
+Exits with 1 if one ascent is less than 500 times faster or the whole search less than 100 times, or if PyTorch finds a
+member of fairstress's set whose CFU is larger than fairstress's by more than 0.1 %, both by fairstress's evaluation.
 """
 
 from __future__ import annotations
@@ -24,10 +27,14 @@ from plain_torch_ascent import Ascent, Known, Reached, Settings, worst_cases
 from profile_against_torch import law_school_audit, timed, torch_problem
 
 import fairstress as fs
+from fairstress.sensitivity.budget import read_budget
+from fairstress.sensitivity.climb import climb
+from fairstress.sensitivity.functional import Unfairness
+from fairstress.sensitivity.task import Search
 
 GRID = np.linspace(0, 0.99, 26)
 MIN_EIGENVALUE = 0.005
-LEAST_RATIO = 500.0  # of time per budget
+LEAST_RATIO, LEAST_RATIO_OF_ASCENT = 100.0, 500.0  # of time per budget
 MOST_MISSED = 1e-3  # of CFU
 NHS_FILE = "nhs_staff_survey.npz"
 
@@ -38,6 +45,7 @@ class Ours:
 
     curve: fs.Curve
     seconds: np.ndarray  # (26,) what follows the last search is shared out
+    ascent_seconds: np.ndarray  # (25,) one ascent with all rows for each budget above 0
 
 
 def nhs_audit(folder: Path) -> fs.Audit:
@@ -63,7 +71,19 @@ def run_fairstress(audit: fs.Audit) -> Ours:
         progress=lambda done, total: clock.append(time.perf_counter()),
     )
     rest = time.perf_counter() - clock[-1]
-    return Ours(curve, np.diff(clock) + rest / GRID.size)
+    return Ours(curve, np.diff(clock) + rest / GRID.size, one_ascent_each(audit))
+
+
+def one_ascent_each(audit: fs.Audit) -> np.ndarray:
+    """Seconds of a single ascent per budget, from small correlations and then from the end of the budget before."""
+    seconds, p = [], None
+    for p_max in GRID[1:]:
+        budget = read_budget(audit.graph, audit.variables, p_max, min_eigenvalue=MIN_EIGENVALUE)
+        task = Search(audit.claim, budget, Unfairness(), sign=1.0, starts=1, scan=1)
+        start = budget.project(np.full(len(budget.pairs), 0.1 * p_max) if p is None else p)
+        taken, (p, _, _) = timed(lambda task=task, start=start: climb(task, start))
+        seconds.append(taken)
+    return np.array(seconds)
 
 
 def choose_threads(known: Known, settings: Settings) -> int:
@@ -101,8 +121,8 @@ def print_settings(audit: fs.Audit, settings: Settings, threads: int) -> None:
         "predictor": f"degree {chosen.predictor_degree}, penalty {chosen.predictor_penalty:g}",
         "fairstress": f"{fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}; curve as it comes, least "
         f"eigenvalue {MIN_EIGENVALUE:g}, random state 0, the curve without penalty included",
-        "PyTorch": f"{torch.__version__}, float64, threads {threads}; {settings.steps} steps per budget on batches of "
-        f"{settings.batch:,}, penalty scaled by B/n; sums over the rows as the formulas stand",
+        "PyTorch": f"{torch.__version__}, float64, threads {threads}; {settings.epochs} epoch(s) per budget in batches "
+        f"of {settings.batch:,}, penalty scaled by B/n; sums over the rows as the formulas stand",
         "": f"ascent on log CFU, rate {settings.rate:g}, momentum {settings.momentum:g}, gradients cut to length "
         f"{settings.longest:g}; scales by Powell to {settings.tolerance:g} on log sigma, held fixed in the gradient;",
         " ": f"a step to an eigenvalue below {settings.floor:g} is halved; L starts with ones on its diagonal and "
@@ -142,16 +162,19 @@ def print_curves(audit: fs.Audit, ours: Ours, theirs: list[Reached]) -> list[str
     return missed
 
 
-def print_times(ours: Ours, ascent: Ascent, theirs: list[Reached]) -> float:
-    """Time per budget above 0 of each; gives the smaller ratio: on budgets that both finished, or to all of ours."""
+def print_times(ours: Ours, ascent: Ascent, theirs: list[Reached]) -> tuple[float, float]:
+    """Time per budget above 0 of each; gives the smaller ratio (on budgets that both finished, or to all of ours).
+
+    The second ratio is that of a single ascent.
+    """
     finished = np.array([end.seconds for end in theirs[1:]])
     print(f"fairstress  {ours.seconds.sum():.2f} s for {GRID.size} budgets, {ours.seconds[1:].mean():.3f} s per budget")
     print(f"PyTorch     reached {len(theirs)} of {GRID.size} budgets", end="")
     if len(theirs) < GRID.size:
-        print(f", cut off after {ascent.steps} of {ascent.settings.steps} steps of the next", end="")
+        print(f", cut off after {ascent.steps} of {ascent.most_steps} steps of the next", end="")
     if not finished.size:
         print("; no budget above 0, so there is no ratio: allow more minutes")
-        return float("nan")
+        return float("nan"), float("nan")
     per_budget = finished.mean()
     same, whole = (per_budget / part.mean() for part in (ours.seconds[1 : 1 + finished.size], ours.seconds[1:]))
     print(f"; {per_budget:.2f} s per budget")
@@ -159,7 +182,9 @@ def print_times(ours: Ours, ascent: Ascent, theirs: list[Reached]) -> float:
         f"ratio       {same:.1f} on the budgets that both finished, {whole:.1f} to fairstress's mean over all",
         flush=True,
     )
-    return float(min(same, whole))
+    single = ours.ascent_seconds.mean()
+    print(f"one ascent  {single:.3f} s per budget with fairstress, ratio {per_budget / single:.1f}", flush=True)
+    return float(min(same, whole)), float(per_budget / single)
 
 
 def compare(name: str, audit: fs.Audit, settings: Settings, minutes: float) -> list[str]:
@@ -170,20 +195,22 @@ def compare(name: str, audit: fs.Audit, settings: Settings, minutes: float) -> l
     ours = run_fairstress(audit)
     ascent, theirs = run_torch(known, settings, minutes)
     failures = print_curves(audit, ours, theirs)
-    if not print_times(ours, ascent, theirs) >= LEAST_RATIO:
+    ratio, of_ascent = print_times(ours, ascent, theirs)
+    if not ratio >= LEAST_RATIO:
         failures.append(f"the ratio is not {LEAST_RATIO:g} or more")
+    if not of_ascent >= LEAST_RATIO_OF_ASCENT:
+        failures.append(f"the ratio of one ascent is not {LEAST_RATIO_OF_ASCENT:g} or more")
     return [f"{name}: {failure}" for failure in failures]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10, help="cut PyTorch off after this long, per data set")
-    parser.add_argument("--steps", type=int, default=100, help="of PyTorch's ascent, per budget")
     options = parser.parse_args()
     folder = os.environ.get("FAIRSTRESS_DATA")
-    failures = compare("law school", law_school_audit(), Settings(256, options.steps), options.minutes)
+    failures = compare("law school", law_school_audit(), Settings(256, 5), options.minutes)
     if folder:
-        failures += compare("NHS survey", nhs_audit(Path(folder)), Settings(4096, options.steps), options.minutes)
+        failures += compare("NHS survey", nhs_audit(Path(folder)), Settings(4096, 1), options.minutes)
     else:
         print("\nThe NHS survey is left out: set FAIRSTRESS_DATA to the folder of its data.")
     print(f"\nfailed: {'; '.join(failures)}" if failures else "\npassed")

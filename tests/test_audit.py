@@ -63,17 +63,6 @@ def test_features_without_parents_and_ancestors_of_the_protected_attribute_are_a
     assert list(audit.model_a.weights["lone"].index) == ["1"]
 
 
-def test_pairs_with_the_protected_attribute_are_parsed_but_not_used(law_frame):
-    text = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat; race <-> lsat"
-    graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
-    audit = fs.Audit.fit(law_frame, graph, reference="White", max_degree=4, penalise_constant=True)
-    assert audit.cfu({PAIR: 0.3}) > 0
-    assert "race <-> lsat stays at 0" in audit.summary().replace("\n", " ")
-    for use in (lambda: audit.cfu({("race", "lsat"): 0.1}), lambda: audit.profile(("race", "lsat"))):
-        with pytest.raises(SettingError, match="race <-> lsat confounds the protected attribute itself"):
-            use()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

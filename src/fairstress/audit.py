@@ -143,7 +143,7 @@ class Audit:
     @property
     def variables(self) -> tuple[str, ...]:
         """The order of rows and columns in correlation matrices."""
-        return self.graph.features
+        return (self.graph.protected, *self.graph.features) if self.graph.confounds_protected else self.graph.features
 
     @property
     def model_a(self) -> StructuralModel:
@@ -188,7 +188,7 @@ class Audit:
         """Exact derivative of CFU with respect to the correlation of each pair of features."""
         slope = evaluate(self.claim, self._read(correlation), gradient=True).gradient
         assert slope is not None
-        pairs = [pair for pair in self.graph.pairs if self.graph.protected not in pair]
+        pairs = list(self.graph.pairs)
         position = self.variables.index
         values = [slope[position(a), position(b)] + slope[position(b), position(a)] for a, b in pairs]
         return pd.Series(values, index=pd.MultiIndex.from_tuples(pairs) if pairs else None, dtype=float)

@@ -157,9 +157,9 @@ def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]
 
 
 def _pairs(grid: Mapping[str, Any], graph: CausalGraph) -> tuple[tuple[str, str], ...]:
-    """Give the pairs to profile: those asked for, otherwise all pairs of features that the graph names."""
+    """Give the pairs to profile: those asked for, otherwise all pairs that the graph names."""
     if "pairs" not in grid:
-        return tuple(pair for pair in graph.pairs if graph.protected not in pair)
+        return graph.pairs
     for pair in grid["pairs"]:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)):
             raise SettingError(f"'profile.pairs' has {pair!r}: give lists of two names, such as ['ugpa', 'lsat']")

@@ -37,7 +37,6 @@ def read_pair(pair: Iterable[str], graph: CausalGraph, variables: Sequence[str])
     if len(ends) == 2:
         for known in graph.pairs:
             if set(known) == set(ends):
-                _check_modelled(known, variables)
                 return variables.index(known[0]), variables.index(known[1])
     named = ", ".join(f"{a} <-> {b}" for a, b in graph.pairs) or "none"
     shown = " <-> ".join(str(end) for end in ends) if len(ends) == 2 else repr(pair)
@@ -105,12 +104,3 @@ def _check_pattern(P: Array, graph: CausalGraph, variables: Sequence[str]) -> No
     for j, k in zip(*np.nonzero(np.triu(P, 1)), strict=True):
         if frozenset((variables[j], variables[k])) not in allowed:
             read_pair((variables[j], variables[k]), graph, variables)
-
-
-def _check_modelled(pair: Edge, variables: Sequence[str]) -> None:
-    """Refuse a pair with the protected attribute where that has no equation of its own."""
-    if any(name not in variables for name in pair):
-        raise SettingError(
-            f"the pair {pair[0]} <-> {pair[1]} confounds the protected attribute itself, which fairstress cannot "
-            "analyse yet: leave it at 0"
-        )

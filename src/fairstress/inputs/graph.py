@@ -152,6 +152,11 @@ class CausalGraph:
         found = [a for a, b in self.edges if b == self._known(name)]
         return tuple(sorted(found, key=lambda parent: parent != self.protected))
 
+    @property
+    def confounds_protected(self) -> bool:
+        """Whether some pair names the protected attribute itself."""
+        return any(self.protected in pair for pair in self.pairs)
+
     def descendants(self, name: str) -> frozenset[str]:
         """Give everything that a variable causes, directly or not."""
         import networkx as nx

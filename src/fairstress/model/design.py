@@ -21,7 +21,7 @@ class Equation:
     """The structural equation of one feature, ``x_j = phi_j(parents)' w_j + noise``."""
 
     feature: str
-    column: int  # j, the feature's column in x
+    column: int  # j, the feature's column in x; -1 for the protected attribute
     uses_protected: bool
     parents: tuple[int, ...]  # columns of the parents that are features
     moves: bool  # whether the feature descends from the protected attribute
@@ -53,14 +53,15 @@ class Design:
     equations: tuple[Equation, ...]
     feature_of: IntArray  # (D,) the equation that each weight belongs to
     slices: tuple[slice, ...]  # where each equation's weights stand
+    protected: Equation | None = None  # that of the protected attribute, where a hidden cause may lie behind it
 
     @classmethod
-    def of(cls, equations: Sequence[Equation]) -> Design:
-        """Lay the equations' weights side by side."""
+    def of(cls, equations: Sequence[Equation], protected: Equation | None = None) -> Design:
+        """Lay the equations' weights side by side; those of the protected attribute's equation come after them."""
         widths = [len(equation.embedding.terms) for equation in equations]
         ends = np.cumsum([0, *widths]).tolist()
         slices = tuple(slice(start, end) for start, end in itertools.pairwise(ends))
-        return cls(tuple(equations), np.repeat(np.arange(len(widths)), widths), slices)
+        return cls(tuple(equations), np.repeat(np.arange(len(widths)), widths), slices, protected)
 
     def penalties(self, penalty: float, *, penalise_constant: bool) -> Array:
         """(D,) the ridge penalty of each weight."""
@@ -92,7 +93,11 @@ def build_design(
     graph: CausalGraph, degrees: Mapping[str, int], describe: Describe, embedding: EmbeddingFactory
 ) -> Design:
     """Give every feature its equation, with the degrees asked for."""
-    return Design.of([build_equation(graph, name, degrees[name], describe, embedding) for name in graph.features])
+    equations = [build_equation(graph, name, degrees[name], describe, embedding) for name in graph.features]
+    if not graph.confounds_protected:
+        return Design.of(equations)
+    protected = build_equation(graph, graph.protected, degrees.get(graph.protected, 1), describe, embedding)
+    return Design.of(equations, protected)
 
 
 def build_equation(
@@ -104,7 +109,7 @@ def build_equation(
     names = [graph.protected] * uses_protected + [graph.features[k] for k in parents]
     return Equation(
         feature=feature,
-        column=graph.features.index(feature),
+        column=-1 if feature == graph.protected else graph.features.index(feature),
         uses_protected=uses_protected,
         parents=tuple(parents),
         moves=feature in graph.descendants(graph.protected),
@@ -156,11 +161,16 @@ class Moments:
         return Moments(self.G - other.G, self.C - other.C, self.S - other.S, self.total - other.total, self.n - other.n)
 
 
-def structural_moments(rows: Rows, equations: Sequence[Equation]) -> Moments:
-    """Moments of some equations' columns with their features."""
+def structural_moments(rows: Rows, equations: Sequence[Equation], protected: Equation | None = None) -> Moments:
+    """Moments of some equations' columns with their features; the protected attribute, if it has one, is the first."""
     targets = [equation.column for equation in equations]
-    design = Design.of(equations)
-    return add_up(_feature_moments(design.values(b.a, b.x), b.x[:, targets], b.weight) for b in rows.blocks())
+    design = Design.of([*equations, protected] if protected else equations)
+
+    def observed(block: Rows) -> Array:
+        x = block.x[:, targets]
+        return np.column_stack([block.a, x]) if protected else x
+
+    return add_up(_feature_moments(design.values(b.a, b.x), observed(b), b.weight) for b in rows.blocks())
 
 
 def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:

@@ -21,6 +21,7 @@ from fairstress.model.linear import ridge, solve
 Mask = NDArray[np.bool_]
 
 MAX_STEPS = 100
+SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its last step still doubles the digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,20 @@ class System:
     moments: Moments
     feature_of: IntArray  # (D,)
     penalties: Array  # (D,)
+
+    def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """Fit at each of the correlations (g, m, m), from some other fit."""
+        if check_minima:
+            return fit_from_all_sides(self, P, start.log_scales)
+        return fit_many(self, P, start.log_scales, tolerance=SEARCH_TOLERANCE)
+
+    def independent(self) -> Fit:
+        """Fit at P = I."""
+        return fit_independent(self)
+
+    def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
+        """Derivative by P of a functional with gradient ``c_w`` in the weights."""
+        return correlation_gradient(self, fitted, c_w)
 
     def equation(self, j: int) -> System:
         """The system of one equation alone."""
@@ -118,7 +133,15 @@ def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    return [_best(fits, system) for fits in zip(*(fit_many(system, P, t) for t in (start, *starts)), strict=True)]
+    found = zip(*(fit_many(system, P, t) for t in (start, *starts)), strict=True)
+    return [best_fit(fits, system.moments.n) for fits in found]
+
+
+def best_fit(fits: Sequence[Fit], n: float) -> Fit:
+    """The fit of the lowest objective; where the others are not alike, its status says so."""
+    best = min(fits, key=lambda f: f.objective)
+    alike = all(f.objective - best.objective <= 1e-9 * n for f in fits)
+    return best if alike or best.status is not Status.CONVERGED else replace(best, status=Status.TWO_MINIMA)
 
 
 def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:
@@ -241,12 +264,6 @@ def _line_search(system: System, P_inverse: Array, point: _Point, step: Array, d
         trial = trial.replaced(short, again)
         fell[short] = point.F[short] - again.F - 1e-4 * length[short] * decrease[short] >= 0
     return trial, fell
-
-
-def _best(fits: Sequence[Fit], system: System) -> Fit:
-    best = min(fits, key=lambda f: f.objective)
-    alike = all(f.objective - best.objective <= 1e-9 * system.moments.n for f in fits)
-    return best if alike or best.status is not Status.CONVERGED else replace(best, status=Status.TWO_MINIMA)
 
 
 def _as_fits(system: System, P: Array, point: _Point, status: Any) -> list[Fit]:

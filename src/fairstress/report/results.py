@@ -40,7 +40,7 @@ def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, A
             "protected": audit.graph.protected,
             "features": list(audit.graph.features),
             "outcome": audit.graph.outcome,
-            "pairs_not_analysed": [list(pair) for pair in audit.graph.pairs if audit.graph.protected in pair],
+            "variables": list(audit.variables),
         },
         "settings": asdict(audit.settings),
         "model_a": _model(audit),

@@ -13,7 +13,6 @@ from fairstress.errors import Status
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.inputs.data import Table
-    from fairstress.inputs.graph import CausalGraph
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
@@ -57,7 +56,7 @@ def worst_case_summary(found: WorstCase) -> str:
     budget = f"{found.budget} budget p_max = {found.p_max:g}{floor}"
     value = f"The {found.direction} {found.functional} found within the {budget}"
     where = f"is {found.value:.4g}. It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
-    data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's."
+    data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's{_caution(found)}."
     sure = "The whole interval was searched."
     if len(found.pairs) > 1:
         sure = (
@@ -107,7 +106,7 @@ def _data(table: Table) -> str:
 def _assumptions(audit: Audit) -> str:
     graph = audit.graph
     causes = [f"{name} depends on {_join(graph.parents(name)) or 'nothing in the graph'}" for name in graph.features]
-    pairs = [f"{a} and {b}" for a, b in graph.pairs if graph.protected not in (a, b)]
+    pairs = [f"{a} and {b}" for a, b in graph.pairs]
     hidden = (
         f"A hidden cause may correlate the errors of {_join(pairs)}."
         if pairs
@@ -115,15 +114,19 @@ def _assumptions(audit: Audit) -> str:
     )
     return _fill(
         f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
-        f"Model B gives them a correlation. {hidden}{_not_analysed(graph)}"
+        f"Model B gives them a correlation. {hidden}{_threshold(audit)}"
     )
 
 
-def _not_analysed(graph: CausalGraph) -> str:
-    pairs = [f"{a} <-> {b}" for a, b in graph.pairs if graph.protected in (a, b)]
-    if not pairs:
+def _threshold(audit: Audit) -> str:
+    graph = audit.graph
+    if not (graph.confounds_protected and audit.table.protected.is_binary):
         return ""
-    return f" A hidden cause of {graph.protected} itself cannot be analysed yet: {_join(pairs)} stays at 0."
+    high = audit.table.protected.levels[1] if audit.table.protected.levels else ""
+    return (
+        f" {graph.protected} itself is taken as a normal variable seen through a threshold: a positive correlation "
+        f"with it means that what hides behind {high} raises the feature."
+    )
 
 
 def _model_a(audit: Audit) -> str:
@@ -220,9 +223,20 @@ def _likelihood(profile: Profile) -> str:
         return ""
     best = int(profile.log_likelihood.argmax())
     change = profile.log_likelihood[best] - profile.context.log_likelihood
+    head = f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above Model A's"
+    if profile.reflects_threshold:
+        return f"{head}{_caution(profile)}."
+    objection = "Far below the highest value the data object to a correlation, as far as the form of the model is right."
+    return f"{head}. {objection}"
+
+
+def _caution(found: Profile | WorstCase) -> str:
+    """What a likelihood is worth where a two-valued protected attribute is confounded."""
+    if not found.reflects_threshold:
+        return ""
     return (
-        f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above Model A's. "
-        "Far below the highest value the data object to a correlation, as far as the form of the model is right."
+        ", which also reflects the assumed normality and threshold of the two-valued attribute: "
+        "it does not tell which correlation is right"
     )
 
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, sample
-from fairstress.model.design import structural_moments
-from fairstress.model.fit import System
+from fairstress.model.threshold import system_of_batch
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import evaluate
@@ -99,6 +98,4 @@ def _batch(claim: Claim, rng: np.random.Generator) -> Claim:
     rows = claim.rows
     size = min(BATCH, int(rows.n))
     drawn = sample(rows, size, rng)
-    moments = structural_moments(drawn, claim.design.equations)
-    system = System(moments, claim.system.feature_of, claim.system.penalties * size / rows.n)
-    return replace(claim, rows=drawn, system=system)
+    return replace(claim, rows=drawn, system=system_of_batch(claim.system, claim.design, drawn, size / rows.n))

@@ -22,9 +22,10 @@ from fairstress.model.design import (
     structural_moments,
 )
 from fairstress.model.embedding import EmbeddingFactory, Input
-from fairstress.model.fit import Fit, System, check_noise, fit_independent
+from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
+from fairstress.model.threshold import Likelihood, ThresholdSystem, make_system
 
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
@@ -35,7 +36,7 @@ class Claim:
 
     rows: Rows
     design: Design
-    system: System
+    system: Likelihood
     model_a: Fit
     predictor: Predictor
     _met: list[People] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -50,9 +51,15 @@ class Claim:
         self._met.extend(met)
         return self._met
 
+    @property
+    def has_threshold(self) -> bool:
+        """Whether a hidden cause may lie behind a two-valued protected attribute, the first variable of P."""
+        return isinstance(self.system, ThresholdSystem)
+
     def condition(self) -> float:
         """The worst condition number among the equations' Gram matrices, in unit-norm columns."""
-        G = self.system.moments.G
+        system = self.system.features if isinstance(self.system, ThresholdSystem) else self.system
+        G = system.moments.G
         scale = np.sqrt(np.diag(G))
         unit = G / np.outer(scale, scale)
         return max(float(np.linalg.cond(unit[where, where])) for where in self.design.slices)
@@ -170,8 +177,9 @@ class ClaimBuilder:
         for equation, where in zip(design.equations, design.slices, strict=True):
             N = moments.G[where, where] + np.diag(penalties[where])
             check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
-        system = System(moments, design.feature_of, penalties)
-        model_a = fit_independent(system)
+        is_binary = self.table.protected.is_binary
+        system = make_system(design, rows, penalty, penalise_constant=self.penalise_constant, is_binary=is_binary)
+        model_a = system.independent()
         return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
 
     def predictor(self, source: Source) -> Predictor:

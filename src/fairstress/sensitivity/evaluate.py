@@ -8,11 +8,9 @@ import numpy as np
 
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
-from fairstress.model.fit import Fit, correlation_gradient, fit_from_all_sides, fit_many
+from fairstress.model.fit import Fit
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.functional import Functional, Unfairness, difference
-
-SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its last step still doubles the digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ def evaluate(
     both = functional.value_and_slope(claim, fitted.weights) if gradient else None
     if both is None:
         return Evaluation(float(functional.values(claim, fitted.weights[None])[0]), fitted, None)
-    return Evaluation(both[0], fitted, correlation_gradient(claim.system, fitted, both[1]))
+    return Evaluation(both[0], fitted, claim.system.correlation_gradient(fitted, both[1]))
 
 
 def evaluate_many(
@@ -64,7 +62,4 @@ def cfu_by_row(claim: Claim, w_B: Array) -> Array:
 
 
 def _fits(claim: Claim, P: Array, check_minima: bool, start: Evaluation | None = None) -> list[Fit]:
-    scales = (start.fit if start else claim.model_a).log_scales
-    if check_minima:
-        return fit_from_all_sides(claim.system, P, scales)
-    return fit_many(claim.system, P, scales, tolerance=SEARCH_TOLERANCE)
+    return claim.system.fits(P, start.fit if start else claim.model_a, check_minima=check_minima)

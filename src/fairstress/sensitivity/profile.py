@@ -46,6 +46,7 @@ class Profile:
     log_likelihood_unpenalised: Array | None  # (g,)
     status: tuple[Status, ...]
     context: Context
+    reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
 
     @property
     def worst(self) -> tuple[float, float]:
@@ -101,7 +102,7 @@ def profile(
     progress: Progress | None = None,
 ) -> Profile:
     """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
-    m = claim.model_a.log_scales.size
+    m = claim.model_a.correlation.shape[0]
     found: list[Evaluation] = []
     without: list[Evaluation] = []
     for start in range(0, len(grid), STEP):
@@ -119,4 +120,5 @@ def profile(
         log_likelihood_unpenalised=np.array([e.fit.log_likelihood for e in without]) if unpenalised else None,
         status=tuple(f.fit.status for f in found),
         context=context,
+        reflects_threshold=claim.has_threshold and 0 in position,
     )

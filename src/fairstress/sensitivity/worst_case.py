@@ -45,6 +45,7 @@ class WorstCase:
     n_agreeing: int
     scan_value: float
     scan_correlation: pd.DataFrame
+    reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
 
     def to_frame(self) -> pd.DataFrame:
         """One row, with a column per pair."""
@@ -130,4 +131,5 @@ def _named(found: Found, task: Search, variables: tuple[str, ...]) -> WorstCase:
         n_agreeing=found.n_agreeing,
         scan_value=found.scan_value,
         scan_correlation=named(found.scan_p),
+        reflects_threshold=task.claim.has_threshold and bool(fitted.correlation[0, 1:].any()),
     )

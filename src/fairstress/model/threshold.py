@@ -1,0 +1,290 @@
+"""Model B where a hidden cause lies behind the protected attribute too.
+
+A numeric attribute is one more Gaussian equation. A two-valued one is seen through a threshold:
+
+``A = sign(h + eps_A)`` with ``h = phi_A' gamma`` and eps_A standard normal, correlated with the features' errors. P is
+(m + 1, m + 1), A first: ``r`` its correlations with the features, ``P_xx`` theirs with each other. Given the features,
+with ``s = (x - Phi w) / sigma``, ``k = P_xx^-1 r`` and ``v = 1 - r'k``, A is + with probability
+``Normal_cdf((h + s'k) / sqrt(v))``. In ``z = (u, theta, gamma)``, u = 1/sigma and theta = w/sigma, everything but the
+penalty is convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import linalg, special
+
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.model.design import Design, column_penalties, structural_moments
+from fairstress.model.fit import Fit, System, best_fit
+
+MAX_STEPS = 100
+TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdSystem:
+    """What a fit needs to know: the features' system, and the rows in which the protected attribute is seen."""
+
+    features: System
+    design: Design
+    rows: Rows
+    _columns: list[tuple[Array, Array, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
+        if not (check_minima and self.features.penalties.any()):
+            return [self._fit(one, start) for one in P]
+        ends = [self._with_penalties(factor * self.features.penalties) for factor in (1e-4, 1e4)]
+        found = []
+        for one in P:
+            starts = [start, *(end._fit(one, start, tolerance=1e-4) for end in ends)]
+            found.append(best_fit([self._fit(one, other) for other in starts], self.features.moments.n))
+        return found
+
+    def independent(self) -> Fit:
+        """Fit at P = I: the features' own fit, and the threshold alone."""
+        features = self.features.independent()
+        P = np.eye(features.correlation.shape[0] + 1)
+        return self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
+
+    def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
+        """Derivative by P of a functional with gradient ``c_w`` in the weights, through the optimum of the fit.
+
+        Solves ``F_zz v = c_z``; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``, ``k`` and v.
+        """
+        at, z = self._at(fitted.correlation), self._coordinates(fitted)
+        u, theta = z[: self._m], z[self._m : self._m + self._n_weights]
+        f, c = self.features.feature_of, c_w[: self._n_weights]
+        c_u = -np.bincount(f, c * theta / u[f] ** 2, self._m)
+        _, _, H = self._objective(z, at)
+        v = _solve(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
+        return at.shape.pull_back(*self._slopes(z, v, at))
+
+    # ------------------------------------------------------------ mathematics
+
+    @property
+    def _m(self) -> int:
+        return int(self.features.moments.S.shape[0])
+
+    @property
+    def _n_weights(self) -> int:
+        return int(self.features.feature_of.size)
+
+    @property
+    def _n_gamma(self) -> int:
+        assert self.design.protected is not None
+        return len(self.design.protected.embedding.terms)
+
+    @property
+    def _feature_of(self) -> IntArray:
+        """(m + D,) the feature that each entry of (u, theta) belongs to."""
+        return np.concatenate([np.arange(self._m), self.features.feature_of])
+
+    def _at(self, P: Array) -> _Place:
+        shape, f = _Shape.of(P), self._feature_of
+        q = np.concatenate([shape.kappa[f], np.full(self._n_gamma, shape.steepness)])
+        return _Place(shape, self._moments() * shape.inverse[np.ix_(f, f)], q)
+
+    def _moments(self) -> Array:
+        """Cross-products of the columns (x, -phi) that make up s."""
+        M = self.features.moments
+        return np.block([[M.S, -M.C.T], [-M.C, M.G]])
+
+    def _fit(self, P: Array, start: Fit, tolerance: float = TOLERANCE) -> Fit:
+        """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
+        at, z = self._at(P), self._coordinates(start)
+        status = Status.STEP_LIMIT
+        F, g, H = self._objective(z, at)
+        for _ in range(MAX_STEPS):
+            step = -_solve(H, g)
+            decrease = -float(g @ step) / 2
+            longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
+            length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
+            if decrease <= tolerance * self.features.moments.n and length == 1.0:
+                z, F, status = z + step, F - decrease, Status.CONVERGED
+                break
+            trial = self._objective(z + length * step, at)
+            for _ in range(40):
+                if trial[0] <= F - 1e-4 * length * decrease:
+                    break
+                length /= 2
+                trial = self._objective(z + length * step, at)
+            else:
+                status = Status.STALLED
+                break
+            z, (F, g, H) = z + length * step, trial
+        return self._as_fit(z, F, at.shape, status)
+
+    def _objective(self, z: Array, at: _Place) -> tuple[float, Array, Array]:
+        """The objective with its gradient and Hessian."""
+        n, lam, b = self.features.moments.n, self.features.penalties, self.features.feature_of
+        m, q = self._m, at.q
+        j, d, both = np.arange(m), np.arange(m, m + b.size), slice(0, m + b.size)
+        u = z[:m]
+        w = z[d] / u[b]
+        cost = lam * w**2  # of each weight: a function of theta and u
+        g, H = np.zeros(z.size), np.zeros((z.size, z.size))
+        g[both], H[both, both] = 2 * at.T @ z[both], 2 * at.T
+        F = float(z @ g) / 2 - 2 * n * float(np.log(u).sum()) + float(cost.sum())
+        g[:m] -= 2 * (n + np.bincount(b, cost, m)) / u
+        g[d] += 2 * lam * w / u[b]
+        H[j, j] += (2 * n + 6 * np.bincount(b, cost, m)) / u**2
+        H[d, d] += 2 * lam / u[b] ** 2
+        H[d, b] -= 4 * lam * w / u[b] ** 2
+        H[b, d] -= 4 * lam * w / u[b] ** 2
+        for B, a, weight in self._blocks():
+            t = a * (B @ (q * z))
+            log_cdf, hazard = _normal(t)
+            F -= 2 * float(weight @ log_cdf)
+            g -= 2 * q * (B.T @ (weight * a * hazard))
+            H += 2 * q[:, None] * ((B * (weight * hazard * (t + hazard))[:, None]).T @ B) * q
+        return F, g, H
+
+    def _slopes(self, z: Array, v: Array, at: _Place) -> tuple[Array, float, Array]:
+        """Derivatives of ``-v'F_z`` by ``P_xx^-1`` (m, m), ``1/sqrt(v)`` and ``k/sqrt(v)`` (m,), z and v held."""
+        m, f, q = self._m, self._feature_of, at.q
+        by_inverse = np.zeros((m, m))
+        np.add.at(by_inverse, (f[:, None], f[None, :]), -2 * self._moments() * np.outer(z[: f.size], v[: f.size]))
+        by_q = np.zeros(z.size)
+        for B, a, weight in self._blocks():
+            t = a * (B @ (q * z))
+            _, hazard = _normal(t)
+            # v'F_z = -2 sum_i weight_i a_i hazard(t_i) B_i'(q v), to be differentiated by q: the last factor, then t
+            along, curve = B @ (q * v), hazard * (t + hazard)
+            by_q -= -2 * v * (B.T @ (weight * a * hazard)) + 2 * z * (B.T @ (weight * curve * along))
+        return by_inverse, float(by_q[f.size :].sum()), np.asarray(np.bincount(f, by_q[: f.size], m), dtype=float)
+
+    def _blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
+        if self._columns:
+            yield from self._columns
+            return
+        assert self.design.protected is not None
+        found = []
+        for block in self.rows.blocks():
+            own = self.design.protected.values(block.a, block.x)
+            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])
+            found.append((np.asfortranarray(B), block.a, block.weight))
+            if self.rows.a.size * B.shape[1] > KEPT:
+                yield found.pop()
+        self._columns.extend(found)
+        yield from found
+
+    # ------------------------------------------------------------ in and out
+
+    def _with_penalties(self, penalties: Array) -> ThresholdSystem:
+        other = replace(self, features=replace(self.features, penalties=penalties))
+        other._columns.extend(self._columns)
+        return other
+
+    def _coordinates(self, fitted: Fit) -> Array:
+        u, b = np.exp(-fitted.log_scales), self.features.feature_of
+        return np.concatenate([u, fitted.weights[: self._n_weights] * u[b], fitted.weights[self._n_weights :]])
+
+    def _as_fit(self, z: Array, F: float, shape: _Shape, status: Status) -> Fit:
+        m, n, b = self._m, self.features.moments.n, self.features.feature_of
+        w = z[m : m + b.size] / z[:m][b]
+        deviance = F - float(self.features.penalties @ w**2)
+        log_det = float(np.linalg.slogdet(shape.P[1:, 1:])[1])
+        return Fit(
+            weights=np.concatenate([w, z[m + b.size :]]),
+            log_scales=-np.log(z[:m]),
+            correlation=shape.P,
+            log_likelihood=-(deviance + n * log_det + n * m * float(np.log(2 * np.pi))) / 2,
+            objective=F,
+            status=status,
+        )
+
+
+Likelihood = System | ThresholdSystem
+
+
+def make_system(design: Design, rows: Rows, penalty: float, *, penalise_constant: bool, is_binary: bool) -> Likelihood:
+    """Gather what fits need to know from the rows; the protected attribute joins in where it has an equation."""
+    moments = structural_moments(rows, design.equations)
+    penalties = design.penalties(penalty, penalise_constant=penalise_constant)
+    features, protected = System(moments, design.feature_of, penalties), design.protected
+    if protected is None:
+        return features
+    if is_binary:
+        return ThresholdSystem(features, design, rows)
+    own = column_penalties(protected.embedding, penalty, penalise_constant=penalise_constant)
+    feature_of = np.concatenate([design.feature_of + 1, np.zeros(own.size, dtype=np.intp)])
+    return System(structural_moments(rows, design.equations, protected), feature_of, np.concatenate([penalties, own]))
+
+
+def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float) -> Likelihood:
+    """The same on some of the rows, the penalty scaled by their share."""
+    if isinstance(system, ThresholdSystem):
+        moments = structural_moments(rows, design.equations)
+        features = System(moments, system.features.feature_of, share * system.features.penalties)
+        return ThresholdSystem(features, design, rows)
+    moments = structural_moments(rows, design.equations, design.protected)
+    return System(moments, system.feature_of, share * system.penalties)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the likelihood takes from P."""
+
+    P: Array  # (m + 1, m + 1), A first
+    inverse: Array  # (m, m) of P_xx
+    k: Array  # (m,)
+    steepness: float  # 1 / sqrt(v)
+
+    @classmethod
+    def of(cls, P: Array) -> _Shape:
+        inverse = np.asarray(np.linalg.inv(P[1:, 1:]), dtype=float)
+        k = inverse @ P[0, 1:]
+        return cls(P, inverse, k, float((1 - P[0, 1:] @ k) ** -0.5))
+
+    @property
+    def kappa(self) -> Array:
+        """(m,) k / sqrt(v)."""
+        return np.asarray(self.k * self.steepness)
+
+    def pull_back(self, by_inverse: Array, by_steepness: float, by_kappa: Array) -> Array:
+        """Derivative by P, each entry on its own, of a function of inverse, steepness and kappa."""
+        r = self.P[0, 1:]
+        by_k = self.steepness * by_kappa
+        by_v = -(self.steepness**3) / 2 * (by_steepness + float(self.k @ by_kappa))
+        by_k = by_k - r * by_v
+        by_r = -self.k * by_v + self.inverse @ by_k
+        G = by_inverse + np.outer(by_k, r)
+        found = np.zeros_like(self.P)
+        found[1:, 1:] = -self.inverse @ G @ self.inverse
+        found[0, 1:] = by_r
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What one P makes of the objective: ``z'Tz`` and ``t = a B (q z)``."""
+
+    shape: _Shape
+    T: Array  # (m + D, m + D)
+    q: Array  # (m + D + c,)
+
+
+def _normal(t: Array) -> tuple[Array, Array]:
+    """Log of the standard normal's distribution function, and its derivative, density over distribution function."""
+    log_cdf = np.asarray(special.log_ndtr(t))
+    return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))
+
+
+def _solve(H: Array, rhs: Array) -> Array:
+    """Solve with a Hessian; where the penalty makes it indefinite, with its nearest definite one."""
+    scale = np.sqrt(np.maximum(np.abs(np.diag(H)), 1e-300))
+    unit = H / np.outer(scale, scale)
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(unit), rhs / scale) / scale)
+    except linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(unit)
+        values = np.maximum(np.abs(values), 1e-8)
+        return np.asarray(vectors @ ((vectors.T @ (rhs / scale)) / values) / scale)
