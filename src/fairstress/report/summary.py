@@ -226,8 +226,8 @@ def _likelihood(profile: Profile) -> str:
     head = f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change:.1f} above Model A's"
     if profile.reflects_threshold:
         return f"{head}{_caution(profile)}."
-    objection = "Far below the highest value the data object to a correlation, as far as the form of the model is right."
-    return f"{head}. {objection}"
+    trust = "as far as the form of the model is right"
+    return f"{head}. Far below the highest value the data object to a correlation, {trust}."
 
 
 def _caution(found: Profile | WorstCase) -> str:
