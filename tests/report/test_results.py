@@ -35,4 +35,4 @@ def test_levels_of_any_type_can_be_written(tmp_path):
     audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1})
     written = json.loads(json.dumps(results(audit, [])))
     assert written["data"]["reference"].startswith("2021-01-01")
-    assert written["graph"]["variables"] == ["a", "x"]
+    assert written["graph"]["variables"] == ["a", "x", "z"]
