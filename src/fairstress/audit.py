@@ -19,6 +19,7 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.named import StructuralModel, name_model
+from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
@@ -27,8 +28,11 @@ from fairstress.sensitivity.functional import (
     Functional,
     OfFrame,
     Unfairness,
+    by_levels,
     coefficient,
+    direct_effect,
     group_unfairness,
+    indirect_effect,
     total_effect,
 )
 from fairstress.sensitivity.profile import ROUNDING, Context, Profile, Progress, profile
@@ -69,6 +73,7 @@ class Audit:
         *,
         reference: Any = None,
         shift: float | None = None,
+        contrast: Any = None,
         degrees: Mapping[str, int] | None = None,
         penalty: float | None = None,
         predictor_degree: int | None = None,
@@ -79,6 +84,7 @@ class Audit:
         sample_weight: ArrayLike | None = None,
         penalise_constant: bool = False,
         embedding: EmbeddingFactory = Polynomial.of,
+        mixed: str = "residual",
         random_state: int | None = None,
     ) -> Audit:
         """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
@@ -90,9 +96,13 @@ class Audit:
         graph
             The causal graph.
         reference
-            Level of a two-valued protected attribute that is coded +1; without it the last in sorted order.
+            Level of the protected attribute that the others are compared with, of two levels the one coded +1; without
+            it the last in sorted order.
         shift
             How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
+        contrast
+            Levels, or values of a numeric attribute, that people are moved to; without it all other levels. A person's
+            CFU is the mean over them.
         degrees
             Degree of the embedding by feature; features that are left out are chosen.
         penalty
@@ -107,9 +117,14 @@ class Audit:
             Whether constants bear the ridge penalty, as in the paper; CFU then depends on where zero lies.
         embedding
             Makes the embedding of an equation from its inputs and degree; all monomials without it.
+        mixed
+            How a feature that fair and unfair paths lead to enters the predictor: ``"residual"``, or ``"fair part"``,
+            the value that Model A gives it with the reference level on unfair edges.
         random_state
             Seed of every step that draws random numbers. Fitting draws none.
         """
+        if mixed not in (RESIDUAL, FAIR_PART):
+            raise SettingError(f"mixed is {mixed!r}: give '{RESIDUAL}' or '{FAIR_PART}'")
         if not isinstance(penalise_constant, bool | np.bool_):
             raise SettingError(f"penalise_constant is {penalise_constant!r}: give True or False")
         table = read_table(
@@ -117,11 +132,13 @@ class Audit:
             graph,
             reference=reference,
             shift=shift,
+            contrast=contrast,
             sample_weight=sample_weight,
             centre_outcome=not penalise_constant,  # a penalised constant depends on where zero lies
         )
         choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
-        builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant))
+        fair_part = mixed == FAIR_PART
+        builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant), fair_part)
         design, structural_penalty = builder.structure()
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
@@ -134,6 +151,7 @@ class Audit:
             max_degree=max_degree,
             penalties=choice.penalties,
             cv=cv,
+            mixed=mixed,
             random_state=random_state,
         )
         return cls(graph, table, settings, claim, builder.baselines(claim))
@@ -157,17 +175,20 @@ class Audit:
 
     @one_thread
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
-        """Everyone's features had their protected attribute been another, under Model B, in the table's units."""
+        """Everyone's features had their protected attribute been another, under Model B, in the table's units.
+
+        Edges that are called fair carry factual values. Where people are moved to several levels, the frame has a row
+        for each person and level.
+        """
         return self._counterfactual_frame(evaluate(self.claim, self._read(correlation)).fit.weights)
 
     def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
-        w_A = self.claim.model_a.weights
+        table, w_A = self.table, self.claim.model_a.weights
         parts = [worlds(self.claim.design, w_A, w_B[None], people).x_cf[0] for people in self.claim.people()]
-        x_cf = self.table.scaling.undo(np.concatenate(parts))
-        frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
-        a_cf = self.table.protected.decode(self.table.rows.a_cf[self.table.row_of])
-        frame.insert(0, self.graph.protected, a_cf.to_numpy())
-        return frame.set_axis(self.table.index, axis=0)
+        moved, origin = table.protected.contrasts(table.rows)
+        frame = pd.DataFrame(table.scaling.undo(np.concatenate(parts)), columns=list(self.graph.features))
+        frame.insert(0, self.graph.protected, table.protected.decode(moved.a_cf).to_numpy())
+        return table.one_per_person(frame, origin)
 
     # ------------------------------------------------------------ how unfair
 
@@ -180,8 +201,14 @@ class Audit:
     def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
         """The same for each row of the table."""
         fitted = evaluate(self.claim, self._read(correlation)).fit
-        values = cfu_by_row(self.claim, fitted.weights)[self.table.row_of]
+        values = self.table.mean_by_row(cfu_by_row(self.claim, fitted.weights))
         return pd.Series(values, index=self.table.index, name="cfu")
+
+    @one_thread
+    def cfu_by_levels(self, correlation: Correlation) -> pd.DataFrame:
+        """CFU for each pair of levels, those that people have (rows) and those that they are moved to (columns)."""
+        fitted = evaluate(self.claim, self._read(correlation)).fit
+        return by_levels(self.table, self.claim, fitted.weights)
 
     @one_thread
     def gradient(self, correlation: Correlation) -> pd.Series[float]:
@@ -335,23 +362,31 @@ class Audit:
         )
         return lower, upper
 
-    def cfu_of_group(self, level: Any) -> Functional:
-        """CFU of one group, for `bounds`."""
-        return group_unfairness(self.table, level)
+    def cfu_of_group(self, level: Any, to: Any = None) -> Functional:
+        """CFU of one group, or of those in it who are moved to another level; for `bounds`."""
+        return group_unfairness(self.table, level, to)
 
-    def total_effect(self, feature: str) -> Functional:
-        """Mean effect on a feature, in its units, of moving everyone from the reference level to the other.
+    def total_effect(self, feature: str, level: Any = None) -> Functional:
+        """Mean effect on a feature, in its units, of moving everyone from the reference level to another.
 
         For a numeric protected attribute: of moving everyone by its shift. For `bounds`.
         """
-        return total_effect(self.table, feature)
+        return total_effect(self.table, feature, level)
+
+    def direct_effect(self, feature: str, level: Any = None) -> Functional:
+        """The same along the edge from the protected attribute alone, other parents as observed; for `bounds`."""
+        return direct_effect(self.table, self.claim, feature, level)
+
+    def indirect_effect(self, feature: str, level: Any = None) -> Functional:
+        """Total effect less direct effect; for `bounds`."""
+        return indirect_effect(self.table, self.claim, feature, level)
 
     def coefficient(self, feature: str, term: str) -> Functional:
         """A weight of a feature's equation, in the table's units per unit of the term; for `bounds`.
 
         Features enter an equation less their mean; the protected attribute as -1/+1 or as it is.
         """
-        return coefficient(self.table, self.claim.design, feature, term)
+        return coefficient(self.table, self.claim, feature, term)
 
     @property
     def outcome_variance(self) -> float:
@@ -374,7 +409,8 @@ class Audit:
             return self.claim
         settings = self.settings
         choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
-        builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
+        fair_part = settings.mixed == FAIR_PART
+        builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant, fair_part)
         if self.claim.condition() > WORST_CONDITION:
             return None
         try:

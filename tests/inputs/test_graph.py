@@ -159,7 +159,7 @@ def test_dot_that_means_something_else_is_refused(text, message):
 
 @pytest.mark.parametrize("text", ["race <-- x", "race -- x", "race -> x > y"])
 def test_fragments_of_arrows_are_not_names(text):
-    with pytest.raises(GraphError, match="write '->', '<-' or '<->'"):
+    with pytest.raises(GraphError, match="write '->', '<-', '<->' or '=fair=>'"):
         CausalGraph.parse(text, **ENDS)
 
 

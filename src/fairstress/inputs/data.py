@@ -12,36 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairstress.errors import DataError, SettingError, did_you_mean
-from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.graph import JOINT, CausalGraph
+from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
-
-
-@dataclass(frozen=True, slots=True)
-class ProtectedCoding:
-    """How the protected attribute is turned into numbers, and what its counterfactual value is.
-
-    Two values are coded -1/+1 (``levels``, the reference last, is +1); a numeric attribute with more values is kept as
-    it is (``levels`` is None) and its counterfactual lies ``shift`` higher.
-    """
-
-    name: str
-    levels: tuple[Any, Any] | None
-    shift: float | None = None
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the attribute has two levels."""
-        return self.levels is not None
-
-    def counterfactual(self, a: Array) -> Array:
-        """Give the value that the attribute is set to: the other level, or ``a + shift``."""
-        return -a if self.shift is None else a + self.shift
-
-    def decode(self, a: Array) -> pd.Series[Any]:
-        """Give coded values in the analyst's terms."""
-        if self.levels is None:
-            return pd.Series(a)
-        return pd.Series(np.where(a > 0, 1, 0)).map(dict(enumerate(self.levels)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +56,32 @@ class Table:
         parts = np.array_split(counted, k)
         return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
 
+    def mean_by_row(self, values: Array) -> Array:
+        """(n,) the mean of the contrasts' values over what each person is moved to; NaN for who is not moved."""
+        _, origin = self.protected.contrasts(self.rows)
+        total = np.bincount(origin, values, minlength=self.rows.a.size)
+        count = np.bincount(origin, minlength=self.rows.a.size)
+        return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan)[self.row_of])
+
+    def one_per_person(self, frame: pd.DataFrame, origin: IntArray) -> pd.DataFrame:
+        """Give a frame of the contrasts with a row for each person, value by value, labelled as the analyst does."""
+        starts = np.flatnonzero(np.diff(origin, prepend=origin.size) < 0)
+        parts = []
+        for rows in np.split(np.arange(origin.size), starts[1:]):
+            place = np.full(self.rows.a.size, -1)
+            place[origin[rows]] = rows
+            people = place[self.row_of]
+            part = frame.iloc[people[people >= 0]]
+            parts.append(part.set_axis(self.index[people >= 0], axis=0))
+        return pd.concat(parts)
+
     def group_sizes(self) -> dict[Any, int]:
-        """Count the rows of each level of a two-valued protected attribute, rows without weight left out."""
+        """Count the rows of each level of the protected attribute, rows without weight left out."""
         if self.protected.levels is None:
             return {}
-        is_high = self.rows.a[self.row_of[self.weight > 0]] > 0
-        return {self.protected.levels[0]: int((~is_high).sum()), self.protected.levels[1]: int(is_high.sum())}
+        a = self.rows.a[self.row_of[self.weight > 0]]
+        codes = zip(self.protected.levels, self.protected.codes, strict=True)
+        return {level: int((a == code).sum()) for level, code in codes}
 
     @property
     def n_counted(self) -> int:
@@ -102,6 +95,7 @@ def read_table(
     *,
     reference: Any = None,
     shift: float | None = None,
+    contrast: Any = None,
     sample_weight: ArrayLike | None = None,
     centre_outcome: bool = True,
 ) -> Table:
@@ -114,19 +108,27 @@ def read_table(
     graph
         Names the columns.
     reference
-        Level of a two-valued protected attribute that is coded +1; without it the last in sorted order.
+        Level of the protected attribute that the others are compared with; without it the last in sorted order.
     shift
         How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
+    contrast
+        Levels, or values, that people are moved to; without it the other levels.
     sample_weight
         One weight per row; weight 2 is the row twice.
     centre_outcome
         Take the mean off a numeric outcome, which keeps the digits of one that is large.
     """
     columns = _columns(frame, graph)
-    n = len(columns[graph.protected])
+    n = len(columns[graph.outcome])
     weight = _weights(sample_weight, n)
     x = np.column_stack([_numbers(columns[name], name, "feature") for name in graph.features])
-    coding, a = _code_protected(columns[graph.protected], graph.protected, reference, shift, weight)
+    protected, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
+    coding, a = _read_protected(protected, graph.protected, weight, contrast=contrast, **ways)
+    if graph.confounds_protected and coding.levels is not None and not coding.is_binary:
+        raise DataError(
+            f"a pair names '{graph.protected}', which has {len(coding.levels)} levels: a hidden cause of the protected "
+            "attribute can be analysed for two levels or a number; merge levels, or remove its '<->'"
+        )
     outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
@@ -150,45 +152,20 @@ def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: 
     return rows.with_outcome(*sums)
 
 
-def _code_protected(
-    column: nw.Series[Any], name: str, reference: Any, shift: float | None, weight: Array
+def _read_protected(
+    columns: Sequence[nw.Series[Any]], name: str, weight: Array, **options: Any
 ) -> tuple[ProtectedCoding, Array]:
-    """Code two levels as -1/+1; keep more numeric values as they are."""
-    levels = _levels(column, name)
-    if len(levels) == 1:
-        raise DataError(
-            f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
-        )
-    if len(levels) == 2:
-        if shift is not None:
-            raise SettingError(f"shift is {shift}, but '{name}' has two levels: its counterfactual is the other level")
-        if reference is not None and reference not in levels:
-            raise SettingError(
-                f"reference {reference!r} is not a level of '{name}': give {levels[0]!r} or {levels[1]!r}"
-            )
-        low, high = levels if reference is None or reference == levels[1] else levels[::-1]
-        is_high = np.fromiter((value == high for value in column.to_list()), dtype=bool, count=len(column))
-        for level, members in ((low, ~is_high), (high, is_high)):
-            if weight[members].sum() == 0:
-                raise DataError(f"the group '{level}' of '{name}' has no weight: there is nobody to compare with")
-        return ProtectedCoding(name, (low, high)), np.where(is_high, 1.0, -1.0)
-    if not column.dtype.is_numeric():
-        shown = ", ".join(repr(level) for level in levels[:4])
-        raise DataError(
-            f"the protected attribute '{name}' has {len(levels)} categories ({shown}, ...): fairstress compares "
-            "two groups or a numeric attribute; merge categories into two"
-        )
-    if reference is not None:
-        raise SettingError(f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out")
-    a = _numbers(column, name, "protected attribute")
-    step = float(np.sqrt(np.cov(a, aweights=weight, ddof=0))) if shift is None else _finite_shift(shift)
-    return ProtectedCoding(name, None, step), a
-
-
-def _finite_shift(shift: Any) -> float:
-    if isinstance(shift, str) or not np.isfinite(shift) or shift == 0:
-        raise SettingError(f"shift is {shift!r}: give a finite number other than 0")
-    return float(shift)
+    """Code the protected attribute; several columns are one attribute, whose levels are their combinations."""
+    for column in columns:
+        _check_complete(column, column.name)
+    if len(columns) == 1:
+        (column,) = columns
+        is_number = column.dtype.is_numeric()
+        levels = _levels(column, name)
+        numbers = _numbers(column, name, "protected attribute") if is_number and len(levels) > 2 else None
+        return code_protected(column.to_list(), levels, numbers, name, weight, **options)
+    combined = [JOINT.join(str(value) for value in row) for row in zip(*(c.to_list() for c in columns), strict=True)]
+    return code_protected(combined, sorted(set(combined)), None, name, weight, **options)
 
 
 def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tuple[Any, Any] | None, Array]:
@@ -240,7 +217,7 @@ def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
         raise DataError(
             f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
         ) from None
-    wanted = (graph.protected, *graph.features, graph.outcome)
+    wanted = (*graph.protected_columns, *graph.features, graph.outcome)
     for name in wanted:
         if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")

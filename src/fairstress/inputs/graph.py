@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairstress.errors import GraphError, did_you_mean
 from fairstress.inputs import notation
 from fairstress.inputs.notation import Edge, Statements
+
+JOINT = " & "  # between the names, and the levels, of protected columns that are taken together
 
 if TYPE_CHECKING:
     import networkx as nx  # at run time imported where it is used: it takes as long to import as all the rest
@@ -29,9 +31,13 @@ class CausalGraph:
     pairs
         Bidirected edges: pairs of variables that may share an unmeasured cause.
     protected, outcome
-        Names of the protected attribute and of the outcome.
+        Names of the protected attribute and of the outcome. Several protected columns, as a tuple, are one attribute
+        whose levels are their combinations.
     nodes
         Features that no edge names, or an order of first naming that differs from that of the edges.
+    fair_edges
+        Edges along which the protected attribute's influence is called fair. A path from it is unfair if none of its
+        edges is. In text: ``race =fair=> ugpa``.
 
     Examples
     --------
@@ -49,9 +55,14 @@ class CausalGraph:
     protected: str
     outcome: str
     nodes: tuple[str, ...] = ()
+    fair_edges: tuple[Edge, ...] = ()
     features: tuple[str, ...] = field(init=False)
+    protected_columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        set_field = object.__setattr__  # the way to fill a frozen record with its canonical form
+        for name, value in _merge_protected(self).items():
+            set_field(self, name, value)
         edges = [_as_edge(edge, "edge") for edge in self.edges]
         pairs = [_as_edge(pair, "pair") for pair in self.pairs]
         named = list(dict.fromkeys([*self.nodes, *itertools.chain.from_iterable(edges)]))
@@ -59,8 +70,8 @@ class CausalGraph:
         _check_ends(edges, pairs, self.outcome)
         order = _topological_order(named, edges)
         rank = {name: position for position, name in enumerate(order)}
-        set_field = object.__setattr__  # the way to fill a frozen record with its canonical form
         set_field(self, "edges", tuple(sorted(set(edges), key=lambda e: (rank[e[1]], rank[e[0]]))))
+        set_field(self, "fair_edges", _check_fair([_as_edge(e, "fair edge") for e in self.fair_edges], self.edges))
         ordered = {tuple(sorted(pair, key=rank.__getitem__)) for pair in pairs}
         set_field(self, "pairs", tuple(sorted(ordered, key=lambda p: (rank[p[0]], rank[p[1]]))))
         set_field(self, "nodes", tuple(order))
@@ -71,12 +82,12 @@ class CausalGraph:
     # ------------------------------------------------------------ ways in
 
     @classmethod
-    def parse(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
+    def parse(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Read ``a -> b; a <-> b`` text.
 
         Statements end at ``;`` or at the end of a line. Chains (``a -> b -> c``), several names on a side
         (``a -> b, c``), ``<-``, comments (``# ...``) and quoted names are understood; a name alone declares a feature
-        without edges.
+        without edges. ``a =fair=> b`` is an edge that is called fair.
         """
         return cls._of(notation.read_text(_as_text(text)), protected, outcome)
 
@@ -86,8 +97,9 @@ class CausalGraph:
         parents: Mapping[str, Iterable[str]],
         *,
         pairs: Iterable[Edge] = (),
-        protected: str,
+        protected: str | Sequence[str],
         outcome: str,
+        fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
         """Build a graph from ``{feature: its parents}``."""
         for child, its_parents in parents.items():
@@ -95,7 +107,8 @@ class CausalGraph:
                 raise GraphError(f"the parents of '{child}' are {its_parents!r}: give a list of names")
         edges = tuple((parent, child) for child, its_parents in parents.items() for parent in its_parents)
         roots = tuple(child for child, its_parents in parents.items() if not list(its_parents))
-        return cls(edges=edges, pairs=tuple(pairs), protected=protected, outcome=outcome, nodes=roots)
+        ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
+        return cls(edges=edges, pairs=tuple(pairs), nodes=roots, fair_edges=tuple(fair_edges), **ends)
 
     @classmethod
     def from_networkx(
@@ -103,28 +116,30 @@ class CausalGraph:
         graph: nx.DiGraph[Any],
         *,
         pairs: Iterable[Edge] = (),
-        protected: str,
+        protected: str | Sequence[str],
         outcome: str,
+        fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
         """Take nodes and edges of a networkx ``DiGraph``."""
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected: give a DiGraph, whose edges point from cause to effect")
         nodes = tuple(str(node) for node in graph.nodes)
         edges = tuple((str(a), str(b)) for a, b in graph.edges())
-        return cls(edges=edges, pairs=tuple(pairs), protected=protected, outcome=outcome, nodes=nodes)
+        ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
+        return cls(edges=edges, pairs=tuple(pairs), nodes=nodes, fair_edges=tuple(fair_edges), **ends)
 
     @classmethod
-    def from_dot(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
-        """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair."""
+    def from_dot(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
+        """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair, ``a -> b [fair=true]`` a fair edge."""
         return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
-    def from_dagitty(cls, text: str, *, protected: str, outcome: str) -> CausalGraph:
+    def from_dagitty(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects."""
         return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
-    def _of(cls, found: Statements, protected: str, outcome: str) -> CausalGraph:
+    def _of(cls, found: Statements, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Build the graph of a text's statements, hidden common causes turned into pairs."""
         hidden = found.latent
         for cause, effect in found.edges:
@@ -137,12 +152,13 @@ class CausalGraph:
             for name in sorted(hidden)
             for pair in itertools.combinations([b for a, b in found.edges if a == name], 2)
         ]
+        ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
         return cls(
             edges=tuple(edge for edge in found.edges if edge[0] not in hidden),
             pairs=tuple(found.pairs + shared),
-            protected=protected,
-            outcome=outcome,
+            **ends,
             nodes=tuple(node for node in found.nodes if node not in hidden),
+            fair_edges=tuple(found.fair),
         )
 
     # ------------------------------------------------------------ what it says
@@ -162,6 +178,15 @@ class CausalGraph:
         import networkx as nx
 
         return frozenset(nx.descendants(self.to_networkx(), self._known(name)))
+
+    @property
+    def reached(self) -> frozenset[str]:
+        """Everything that an unfair path from the protected attribute leads to."""
+        import networkx as nx
+
+        unfair = self.to_networkx()
+        unfair.remove_edges_from(self.fair_edges)
+        return frozenset(nx.descendants(unfair, self.protected))
 
     def cliques(self) -> list[tuple[str, ...]]:
         """Give the maximal sets of variables whose errors may all be correlated with each other."""
@@ -185,7 +210,7 @@ class CausalGraph:
 
     def to_text(self) -> str:
         """Write the text that `parse` reads back to this graph."""
-        return notation.write_text(self.nodes, self.edges, self.pairs)
+        return notation.write_text(self.nodes, self.edges, self.pairs, self.fair_edges)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -197,6 +222,28 @@ class CausalGraph:
 
 
 # ---------------------------------------------------------------- checks
+
+
+def _merge_protected(graph: CausalGraph) -> dict[str, Any]:
+    """Make several protected columns one node, to which all their edges and pairs belong."""
+    given: Any = graph.protected
+    if isinstance(given, str):
+        return {"protected_columns": (given,)}
+    columns = tuple(given)
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise GraphError(f"protected is {given!r}: give the name of a column, or a tuple of names")
+    merged = JOINT.join(columns)
+    ends = {"edges": graph.edges, "pairs": graph.pairs, "fair_edges": graph.fair_edges}
+    found: dict[str, Any] = {"protected": merged, "protected_columns": columns}
+    named = {*graph.nodes, *itertools.chain.from_iterable(e for e in graph.edges if not isinstance(e, str))}
+    for column in columns:
+        if column not in named:
+            raise GraphError(f"the protected attribute '{column}' is not in the graph{did_you_mean(column, named)}")
+    for name, joined in ends.items():
+        renamed = [tuple(merged if end in columns else end for end in edge) for edge in joined]
+        found[name] = tuple(edge for edge in renamed if len(set(edge)) > 1)
+    found["nodes"] = tuple(dict.fromkeys(merged if node in columns else node for node in graph.nodes))
+    return found
 
 
 def _as_text(text: Any) -> str:
@@ -243,6 +290,15 @@ def _check_ends(edges: list[Edge], pairs: list[Edge], outcome: str) -> None:
                 f"the pair {pair[0]} <-> {pair[1]} names the outcome, which has no structural equation: remove it, "
                 "or make that variable a feature and name another outcome"
             )
+
+
+def _check_fair(fair: list[Edge], edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    """Put fair edges in the order of the edges; refuse those that are none."""
+    for a, b in fair:
+        if (a, b) not in edges:
+            near = f"; the graph has '{b} -> {a}'" if (b, a) in edges else ""
+            raise GraphError(f"the fair edge '{a} -> {b}' is not an edge of the graph{near}: add it or drop the label")
+    return tuple(edge for edge in edges if edge in fair)
 
 
 def _topological_order(named: list[str], edges: list[Edge]) -> list[str]:

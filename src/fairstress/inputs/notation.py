@@ -2,8 +2,10 @@
 
 The three differ in how names are cut out of the text; what a statement means is the same::
 
-    statement := group (arrow group)*          arrow := "->" | "<-" | "<->"
+    statement := group (arrow group)*          arrow := "->" | "<-" | "<->" | "=fair=>"
     group     := name ("," name)*              a lone group declares its names
+
+In DOT and dagitty a fair edge is ``a -> b [fair=true]``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from fairstress.errors import GraphError
 
 Edge = tuple[str, str]
+FAIR = "=fair=>"
 
 
 @dataclass(slots=True)
@@ -25,6 +28,7 @@ class Statements:
     nodes: list[str] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     pairs: list[Edge] = field(default_factory=list)
+    fair: list[Edge] = field(default_factory=list)  # edges that are called fair
     latent: set[str] = field(default_factory=set)
 
     def declare(self, names: Iterable[str]) -> None:
@@ -38,8 +42,9 @@ class Statements:
             return
         self.declare(left)
         self.declare(right)
-        edges = itertools.product(left, right)
-        self.edges.extend(edges if arrow == "->" else ((b, a) for a, b in edges))
+        edges = list(itertools.product(left, right) if arrow != "<-" else itertools.product(right, left))
+        self.edges.extend(edges)
+        self.fair.extend(edges if arrow == FAIR else [])
 
 
 # ---------------------------------------------------------------- fairstress text
@@ -47,10 +52,10 @@ class Statements:
 _TEXT_TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"]|"")*")
       | (?P<comment>\#[^\n]*)
-      | (?P<arrow><->|->|<-)
+      | (?P<arrow><->|->|<-|=fair=>)
       | (?P<comma>,)
       | (?P<end>[;\n])
-      | (?P<name>(?:(?!<->|->|<-)[^,;\n"\#])+)""",
+      | (?P<name>(?:(?!<->|->|<-|=fair=>)[^,;\n"\#])+)""",
     re.VERBOSE,
 )
 
@@ -64,9 +69,9 @@ def read_text(text: str) -> Statements:
     return found
 
 
-def write_text(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge]) -> str:
+def write_text(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge], fair: Iterable[Edge] = ()) -> str:
     """Write statements that `read_text` reads back to the same graph, nodes in the order given."""
-    edges = list(edges)
+    edges, fair = list(edges), set(fair)
     lines: list[str] = []
     waiting: list[str] = []  # roots that no statement has named yet
     for node in nodes:
@@ -74,7 +79,7 @@ def write_text(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge
         waiting += [] if parents else [node]
         if parents:
             lines += [] if waiting in ([], parents[:1]) else [_quote(root) for root in waiting]
-            lines += [f"{_quote(a)} -> {_quote(node)}" for a in parents]
+            lines += [f"{_quote(a)} {FAIR if (a, node) in fair else '->'} {_quote(node)}" for a in parents]
             waiting = []
     lines += [_quote(root) for root in waiting]
     return "; ".join(lines + [f"{_quote(a)} <-> {_quote(b)}" for a, b in pairs])
@@ -91,7 +96,7 @@ def _split_statements(text: str) -> Iterator[list[tuple[str, str]]]:
         position = match.end()
         kind, token = str(match.lastgroup), match.group().strip()
         if kind == "name" and re.search(r"--|[<>]|^-|-$", token):
-            raise GraphError(f"cannot read {token!r}: write '->', '<-' or '<->', or put such a name in quotes")
+            raise GraphError(f"cannot read {token!r}: write '->', '<-', '<->' or '{FAIR}', or put the name in quotes")
         if kind == "end" and not (match.group() == "\n" and statement and statement[-1][0] in ("arrow", "comma")):
             yield statement
             statement = []
@@ -206,7 +211,8 @@ def _read_dot_statement(found: Statements, tokens: list[_Token]) -> None:
         return
     if not arrows and {"latent", "unobserved"} & set(attributes):
         found.latent.update(groups[0])
-    _apply(found, groups, [_dot_arrow(arrow, attributes.get("dir"), groups) for arrow in arrows])
+    arrows = [_dot_arrow(arrow, attributes.get("dir"), groups) for arrow in arrows]
+    _apply(found, groups, [_fair_arrow(arrow, attributes.get("fair")) for arrow in arrows])
 
 
 def _dot_group(tokens: list[_Token]) -> list[str]:
@@ -229,6 +235,15 @@ def _dot_group(tokens: list[_Token]) -> list[str]:
         raise GraphError("the graph has a '{' that is never closed")
     tokens.pop(0)
     return names
+
+
+def _fair_arrow(arrow: str, fair: str | None) -> str:
+    """Give an edge with ``[fair=true]`` its own arrow."""
+    if fair is None or fair.lower() == "false":
+        return arrow
+    if fair.lower() not in ("", "true") or arrow != "->":
+        raise GraphError(f"cannot read 'fair={fair}' on '{arrow}': write 'a -> b [fair=true]'")
+    return FAIR
 
 
 def _dot_arrow(arrow: str, direction: str | None, groups: list[list[str]]) -> str:

@@ -48,7 +48,7 @@ class Rows:
         kept = weight > 0
         return Rows(self.a, self.a_cf, self.x, weight, y, y_square).where(kept)
 
-    def where(self, which: slice | NDArray[np.bool_]) -> Rows:
+    def where(self, which: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
         """Keep some of the rows."""
         return Rows(
             self.a[which],

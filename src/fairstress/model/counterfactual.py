@@ -37,7 +37,7 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
     return np.asarray(block.x - design.fitted(block.a, block.x, w))
 
 
-def meet(design: Design, w_A: Array, predict: Callable[[Array], Array], block: Rows) -> People:
+def meet(design: Design, w_A: Array, predict: Callable[[Rows, Array], Array], block: Rows) -> People:
     """Work out for one block what no version of Model B changes."""
     eps, phi = np.empty(block.x.T.shape), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
@@ -45,7 +45,7 @@ def meet(design: Design, w_A: Array, predict: Callable[[Array], Array], block: R
         eps[j] = block.x[:, j] - columns @ w_A[where]
         if equation.moves:
             phi[j] = columns
-    return People(block, phi, eps.T, predict(eps.T))
+    return People(block, phi, eps.T, predict(block, eps.T))
 
 
 def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
@@ -53,7 +53,8 @@ def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
 
     With the noise ``delta = x - Phi w_B`` kept (abduction) and A set to a' (action), prediction gives
     ``x' = Phi' w_B + delta = x + (Phi' - Phi) w_B``, and Model A's owner computes
-    ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Features that do not descend from A stay as they are.
+    ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Edges that are called fair carry factual values, in
+    both. Features that no unfair path from A leads to stay as they are.
     """
     block = people.block
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
@@ -61,9 +62,9 @@ def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
     phi_cf, change = {}, {}
     for j, phi in people.phi.items():
         equation, where = design.equations[j], design.slices[j]
-        agree = not any(k in people.phi for k in equation.parents)
+        agree = not any(k in people.phi for _, k in equation.unfair)
         seen = x_cf[:, :1] if agree else x_cf
-        phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0))
+        phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0), block)
         change[j] = phi_cf[j] - phi
         x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
         eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
@@ -85,10 +86,11 @@ def weight_gradient(
     for j in reversed(found.change):
         equation, where = design.equations[j], design.slices[j]
         c_w[where] = found.change[j][0].T @ x_bar[:, j]
-        moving = [(position, k) for position, k in enumerate(equation.parents) if k in found.change]
+        moving = [(position, k) for position, k in equation.unfair if k in found.change]
         if moving:
             W = np.column_stack([w_B[where], w_A[where]])
-            slopes = equation.slopes(found.people.block.a_cf, found.x_cf[0], found.phi_cf[j][0], W)
+            block = found.people.block
+            slopes = equation.slopes(block.a_cf, found.x_cf[0], block, found.phi_cf[j][0], W)
             for position, k in moving:
                 x_bar[:, k] += x_bar[:, j] * slopes[:, position, 0] - g[:, j] * slopes[:, position, 1]
     return c_w

@@ -6,7 +6,8 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,26 +25,52 @@ class Equation:
     column: int  # j, the feature's column in x; -1 for the protected attribute
     uses_protected: bool
     parents: tuple[int, ...]  # columns of the parents that are features
-    moves: bool  # whether the feature descends from the protected attribute
+    moves: bool  # whether an unfair path leads from the protected attribute to the feature
+    descends: bool  # whether any path does
     degree: int
     embedding: Embedding
+    levels: tuple[float, ...] = ()  # codes of the protected attribute that have an indicator each; none: it is a number
+    fair: frozenset[int] = frozenset()  # parents whose edges are called fair
+    protected_is_fair: bool = False  # whether the protected attribute's edge is
 
-    def inputs(self, a: Array, x: Array) -> Array:
-        """Gather the parents' values, the protected attribute first, from x (..., r, m) as (..., r, p)."""
-        Z = np.empty((self.uses_protected + len(self.parents), *x.shape[:-1]))
-        if self.uses_protected:
-            Z[0] = a
-        for position, k in enumerate(self.parents, start=self.uses_protected):
-            Z[position] = x[..., k]
+    @property
+    def n_protected(self) -> int:
+        """How many inputs stand for the protected attribute."""
+        return (len(self.levels) or 1) * self.uses_protected
+
+    @property
+    def unfair(self) -> tuple[tuple[int, int], ...]:
+        """(position among the parents, column) of the parents whose edges are not called fair."""
+        return tuple((i, k) for i, k in enumerate(self.parents) if k not in self.fair)
+
+    def unlabelled(self) -> Equation:
+        """The same with no edge called fair."""
+        return replace(self, moves=self.descends, fair=frozenset(), protected_is_fair=False)
+
+    def inputs(self, a: Any, x: Array, along_fair: Rows | None = None) -> Array:
+        """Gather the parents' values, the protected attribute first, from a and x (..., r, m), as (..., r, p).
+
+        Fair edges carry the values of ``along_fair``, where it is given.
+        """
+        a_fair, x_fair = (along_fair.a, along_fair.x) if along_fair else (a, x)
+        own = a_fair if self.protected_is_fair else a
+        Z = np.empty((self.n_protected + len(self.parents), *x.shape[:-1]))
+        if self.uses_protected and self.levels:
+            for position, level in enumerate(self.levels):
+                Z[position] = own == level
+        elif self.uses_protected:
+            Z[0] = own
+        for position, k in enumerate(self.parents, start=self.n_protected):
+            Z[position] = (x_fair if k in self.fair else x)[..., k]
         return Z.transpose(*range(1, Z.ndim), 0)
 
-    def values(self, a: Array, x: Array) -> Array:
+    def values(self, a: Any, x: Array, along_fair: Rows | None = None) -> Array:
         """Columns ``phi_j`` for x (..., r, m), as (..., r, d)."""
-        return self.embedding.values(self.inputs(a, x))
+        return self.embedding.values(self.inputs(a, x, along_fair))
 
-    def slopes(self, a: Array, x: Array, phi: Array, W: Array) -> Array:
+    def slopes(self, a: Any, x: Array, along_fair: Rows, phi: Array, W: Array) -> Array:
         """Derivatives of ``phi_j' w`` by the parents that are features, per column of ``W``, as (r, parents, k)."""
-        return self.embedding.slopes(self.inputs(a, x), phi, W)[:, self.uses_protected :]
+        return self.embedding.slopes(self.inputs(a, x, along_fair), phi, W)[:, self.n_protected :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +89,10 @@ class Design:
         ends = np.cumsum([0, *widths]).tolist()
         slices = tuple(slice(start, end) for start, end in itertools.pairwise(ends))
         return cls(tuple(equations), np.repeat(np.arange(len(widths)), widths), slices, protected)
+
+    def unlabelled(self) -> Design:
+        """The same with no edge called fair."""
+        return replace(self, equations=tuple(equation.unlabelled() for equation in self.equations))
 
     def penalties(self, penalty: float, *, penalise_constant: bool) -> Array:
         """(D,) the ridge penalty of each weight."""
@@ -86,7 +117,7 @@ def column_penalties(embedding: Embedding, penalty: float, *, penalise_constant:
     return np.asarray(found)
 
 
-Describe = Callable[[str], Input]  # what an embedding must know of a variable, by its name
+Describe = Callable[[str], Sequence[Input]]  # what an embedding must know of a variable, by its name
 
 
 def build_design(
@@ -106,15 +137,21 @@ def build_equation(
     """Give the equation of one feature up to a degree."""
     parents = sorted(graph.features.index(name) for name in graph.parents(feature) if name != graph.protected)
     uses_protected = graph.protected in graph.parents(feature)
-    names = [graph.protected] * uses_protected + [graph.features[k] for k in parents]
+    fair = {cause for cause, effect in graph.fair_edges if effect == feature}
+    own = describe(graph.protected) if uses_protected else ()
+    inputs = [*own, *(variable for k in parents for variable in describe(graph.features[k]))]
     return Equation(
         feature=feature,
         column=-1 if feature == graph.protected else graph.features.index(feature),
         uses_protected=uses_protected,
         parents=tuple(parents),
-        moves=feature in graph.descendants(graph.protected),
+        moves=feature in graph.reached,
+        descends=feature in graph.descendants(graph.protected),
         degree=degree,
-        embedding=embedding([describe(name) for name in names], degree),
+        embedding=embedding(inputs, degree),
+        levels=tuple(variable.level for variable in own if variable.level is not None),
+        fair=frozenset(k for k in parents if graph.features[k] in fair),
+        protected_is_fair=graph.protected in fair,
     )
 
 
@@ -123,11 +160,16 @@ def describer(table: Table) -> Describe:
     rows, features = table.rows.where(table.rows.weight > 0), table.graph.features
 
     @functools.cache
-    def describe(name: str) -> Input:
+    def describe(name: str) -> Sequence[Input]:
         if name != table.graph.protected:
-            return Input(name, n_values=count_values(rows.x[:, features.index(name)]))
-        is_sign = table.protected.is_binary
-        return Input(name, is_sign, None if is_sign else count_values(rows.a))
+            return (Input(name, n_values=count_values(rows.x[:, features.index(name)])),)
+        coding = table.protected
+        if coding.is_binary:
+            return (Input(name, is_sign=True),)
+        if coding.levels is None:
+            return (Input(name, n_values=count_values(rows.a)),)
+        shown = zip(coding.levels[1:], coding.codes[1:], strict=True)
+        return tuple(Input(f"{name}={level}", n_values=2, level=code) for level, code in shown)
 
     return describe
 

@@ -22,6 +22,7 @@ class Input:
     name: str
     is_sign: bool = False  # coded -1/+1, so that its square is 1
     n_values: int | None = None  # how many distinct values the data have; None is "many"
+    level: float | None = None  # the code that this input indicates, one of several of an attribute, by 0 and 1
 
 
 class Embedding(Protocol):
@@ -116,6 +117,8 @@ def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:
     for total in range(degree + 1):
         for combination in itertools.combinations_with_replacement(range(len(inputs)), total):
             power = [combination.count(k) for k in range(len(inputs))]
+            if sum(e > 0 and v.level is not None for v, e in zip(inputs, power, strict=True)) > 1:
+                continue  # nobody has two levels at once
             if all(v.is_sign or v.n_values is None or e < v.n_values for v, e in zip(inputs, power, strict=True)):
                 found.append(tuple(e % 2 if v.is_sign else e for v, e in zip(inputs, power, strict=True)))
     return found

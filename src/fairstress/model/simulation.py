@@ -24,7 +24,7 @@ class Simulation:
 
     frame: pd.DataFrame  # protected attribute, features, outcome
     noise: pd.DataFrame  # the errors that were drawn; of a two-valued protected attribute the latent error
-    counterfactuals: pd.DataFrame  # protected attribute and features had the former been another
+    counterfactuals: pd.DataFrame  # the same had the protected attribute been another, but not along fair edges
     weights: dict[str, dict[str, float]]  # by variable and term
     scales: dict[str, float]  # standard deviations of the errors
     correlation: pd.DataFrame  # of the errors, protected attribute first
@@ -90,9 +90,9 @@ def simulate(
     equations = {name: _equation(graph, name, degrees or {}, weights or {}, binary, rng) for name in variables}
     drawn = rng.standard_normal((_count(n), len(variables))) @ np.linalg.cholesky(P).T
     noise = {name: drawn[:, i] * deviations[name] for i, name in enumerate(variables)}
-    factual = _propagate(graph, equations, noise, binary, {})
+    factual = _propagate(graph, equations, noise, binary, {}, {})
     a = factual[graph.protected]
-    other = _propagate(graph, equations, noise, binary, {graph.protected: -a if binary else a + shift})
+    other = _propagate(graph, equations, noise, binary, {graph.protected: -a if binary else a + shift}, factual)
     causes = graph.parents(graph.outcome) if graph.outcome in graph.nodes else ()
     y = sum(factual[name] for name in causes or graph.features) + rng.standard_normal(n)
     return Simulation(
@@ -143,18 +143,18 @@ def _propagate(
     noise: Mapping[str, Array],
     binary: bool,
     forced: Mapping[str, Array],
+    along_fair: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """Walk through the graph with the noise given, some variables forced."""
+    """Walk through the graph with the noise given, some variables forced; fair edges carry other values, if given."""
     values: dict[str, Array] = dict(forced)
     for name in graph.nodes:
         if name in values or name == graph.outcome:
             continue
         embedding, w = equations[name]
-        parents = (
-            np.column_stack([values[p] for p in graph.parents(name)])
-            if graph.parents(name)
-            else np.empty((noise[name].size, 0))
-        )
+        is_fair = {p: along_fair and (p, name) in graph.fair_edges for p in graph.parents(name)}
+        parents = np.empty((noise[name].size, len(is_fair)))
+        for k, (parent, fair) in enumerate(is_fair.items()):
+            parents[:, k] = (along_fair if fair else values)[parent]
         latent = embedding.values(parents) @ w + noise[name]
         values[name] = np.where(latent >= 0, 1.0, -1.0) if binary and name == graph.protected else latent
     return values

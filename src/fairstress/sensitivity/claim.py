@@ -26,6 +26,7 @@ from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
 from fairstress.model.threshold import Likelihood, ThresholdSystem, make_system
+from fairstress.model.view import View
 
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
@@ -38,6 +39,7 @@ class Claim:
     design: Design
     system: Likelihood
     model_a: Fit
+    view: View
     predictor: Predictor
     _met: list[People] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -45,11 +47,15 @@ class Claim:
         """Everyone in blocks; kept once met, unless they are too many to keep."""
         if self._met:
             return self._met
-        met = (meet(self.design, self.model_a.weights, self.predictor.predict, b) for b in self.rows.blocks())
+        met = (meet(self.design, self.model_a.weights, self.predict, b) for b in self.rows.blocks())
         if self.rows.a.size * self.design.feature_of.size > KEPT:
             return met
         self._met.extend(met)
         return self._met
+
+    def predict(self, block: Rows, eps: Array) -> Array:
+        """What the predictor makes of people with residuals (..., r, m), factual or false."""
+        return self.predictor.predict(self.view.inputs(block, eps))
 
     @property
     def has_threshold(self) -> bool:
@@ -88,6 +94,7 @@ class Settings:
     max_degree: int
     penalties: tuple[float, ...]
     cv: int
+    mixed: str  # how a feature that fair and unfair paths lead to enters the predictor
     random_state: int | None
 
 
@@ -153,6 +160,7 @@ class ClaimBuilder:
     choice: Choice
     embedding: EmbeddingFactory
     penalise_constant: bool
+    fair_part: bool
 
     def structure(self) -> tuple[Design, float]:
         """Choose degrees and penalty of the structural equations."""
@@ -180,7 +188,10 @@ class ClaimBuilder:
         is_binary = self.table.protected.is_binary
         system = make_system(design, rows, penalty, penalise_constant=self.penalise_constant, is_binary=is_binary)
         model_a = system.independent()
-        return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
+        coding = self.table.protected
+        view = View.of(design, model_a.weights, fair_part=self.fair_part, reference=coding.reference_code)
+        moved, _ = coding.contrasts(rows)
+        return Claim(moved, design, system, model_a, view, self.predictor(_source(self.table, view)))
 
     def predictor(self, source: Source) -> Predictor:
         """Choose and fit a predictor on some inputs."""
@@ -196,10 +207,16 @@ class ClaimBuilder:
     def baselines(self, claim: Claim) -> dict[str, Baseline]:
         """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
         describe = describer(self.table)
-        features = tuple(describe(name) for name in self.table.graph.features)
+        features = tuple(variable for name in self.table.graph.features for variable in describe(name))
         protected = describe(self.table.graph.protected)
+
+        def everything(block: Rows) -> Array:
+            levels = [variable.level for variable in protected]
+            own = [block.a if level is None else block.a == level for level in levels]
+            return np.column_stack([*own, block.x])
+
         sources = {
-            "unconstrained": Source((protected, *features), lambda block: np.column_stack([block.a, block.x])),
+            "unconstrained": Source((*protected, *features), everything),
             "blind": Source(features, lambda block: block.x),
         }
         return {name: self._baseline(name, source, claim) for name, source in sources.items()}
@@ -207,21 +224,20 @@ class ClaimBuilder:
     def _baseline(self, name: str, source: Source, claim: Claim) -> Baseline:
         fitted = self.predictor(source)
         total = 0.0
-        for block in claim.rows.blocks():
-            audited = claim.predictor.predict(residuals(claim.design, claim.model_a.weights, block))
+        for block in self.table.rows.blocks():
+            audited = claim.predict(block, residuals(claim.design, claim.model_a.weights, block))
             total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
-        return Baseline(name, total / claim.rows.n, fitted.r2, fitted.degree, fitted.penalty)
+        return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty)
 
 
-def _residual_source(table: Table, design: Design, model_a: Fit) -> Source:
-    """What a counterfactually fair predictor may look at: Model A's residuals."""
+def _source(table: Table, view: View) -> Source:
+    """What a counterfactually fair predictor may look at."""
 
     def gather(block: Rows) -> Array:
-        return residuals(design, model_a.weights, block)
+        return view.inputs(block, residuals(view.design, view.weights, block))
 
-    eps = np.concatenate([gather(block) for block in table.rows.blocks()])
-    names = [f"residual of {name}" for name in table.graph.features]
-    return Source(tuple(Input(name, n_values=count_values(eps[:, j])) for j, name in enumerate(names)), gather)
+    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
+    return Source(tuple(Input(name, n_values=count_values(Z[:, j])) for j, name in enumerate(view.names)), gather)
 
 
 # ---------------------------------------------------------------- checks

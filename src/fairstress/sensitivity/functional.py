@@ -7,7 +7,7 @@ weights. A derivative by the correlation then comes from the fit (`fairstress.mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,7 +17,6 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import People, Worlds, weight_gradient, worlds
-from fairstress.model.design import Design
 from fairstress.sensitivity.claim import Claim
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
@@ -43,13 +42,14 @@ class Functional(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unfairness:
-    """CFU: the mean squared change of the prediction, over everyone or over one group."""
+    """CFU: the mean squared change of the prediction, over everyone, one group, or those moved to one level."""
 
-    group: float | None = None  # coded value of the protected attribute
+    group: float | None = None  # code of the protected attribute
+    to: float | None = None  # code of its counterfactual value
     name: str = "CFU"
 
     def values(self, claim: Claim, w_B: Array) -> Array:
-        """Mean of ``(f(eps') - f(eps))^2``."""
+        """Mean of ``(f(z') - f(z))^2``."""
         total, n = np.zeros(len(w_B)), 0.0
         for people in claim.people():
             weight = self._weight(people.block)
@@ -62,67 +62,87 @@ class Unfairness:
         """Back through predictions and counterfactuals to the weights."""
         w_A, total, n, c_w = claim.model_a.weights, 0.0, 0.0, np.zeros(w_B.size)
         for people in claim.people():
-            weight = self._weight(people.block)
+            block, weight = people.block, self._weight(people.block)
             found = worlds(claim.design, w_A, w_B[None], people)
-            predicted, slopes = claim.predictor.predict_with_slopes(found.eps_cf[0])
+            predicted, slopes = claim.predictor.predict_with_slopes(claim.view.inputs(block, found.eps_cf[0]))
             change = predicted - people.predicted
             total, n = total + float(change**2 @ weight), n + float(weight.sum())
-            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=(2 * weight * change)[:, None] * slopes)
+            g = claim.view.pull_back(block, found.eps_cf[0], (2 * weight * change)[:, None] * slopes)
+            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=g)
         return total / n, c_w / n
 
     def _weight(self, block: Rows) -> Array:
-        return block.weight if self.group is None else block.weight * (block.a == self.group)
+        weight = block.weight
+        if self.group is not None:
+            weight = weight * (block.a == self.group)
+        return weight if self.to is None else weight * (block.a_cf == self.to)
 
 
 @dataclass(frozen=True, slots=True)
 class TotalEffect:
-    """Mean effect on a feature of moving A from the reference level to the other, or by its shift; all else follows."""
+    """Mean effect on a feature of taking everyone from one level of A to another, or by its shift; all else follows."""
 
     column: int  # the feature's
     unit: float  # its standard deviation in the table's units
-    is_binary: bool
+    n: float  # people
+    weight: Callable[[Rows], Array]  # with which changes add up to the effect
     name: str
 
     def values(self, claim: Claim, w_B: Array) -> Array:
-        """Mean of ``x'_j - x_j`` for the reference group, of ``x_j - x'_j`` for the other."""
-        total = np.zeros(len(w_B))
+        """Mean of ``x'_j - x_j``, along all paths, fair or not."""
+        claim, total = _unlabelled(claim), np.zeros(len(w_B))
         for people in claim.people():
-            x, weight = people.block.x[:, self.column], self._weight(people.block)
+            x, weight = people.block.x[:, self.column], self.weight(people.block)
             for some, found in side_by_side(claim, w_B, people):
                 total[some] += (found.x_cf[..., self.column] - x) @ weight
-        return self.unit * total / claim.rows.n
+        return self.unit * total / self.n
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
+        claim = _unlabelled(claim)
         w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(w_B.size)
         for people in claim.people():
-            x, weight = people.block.x, self._weight(people.block)
+            x, weight = people.block.x, self.weight(people.block)
             found = worlds(claim.design, w_A, w_B[None], people)
             total += float((found.x_cf[0, :, self.column] - x[:, self.column]) @ weight)
             g = np.zeros_like(x)
             g[:, self.column] = weight
             c_w += weight_gradient(claim.design, w_A, w_B, found, g_x=g)
-        return self.unit * total / claim.rows.n, self.unit * c_w / claim.rows.n
-
-    def _weight(self, block: Rows) -> Array:
-        return block.weight * block.a if self.is_binary else block.weight
+        return self.unit * total / self.n, self.unit * c_w / self.n
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
-    """One structural weight, in the table's units."""
+class Linear:
+    """A linear function of the weights: one of them, or a direct effect."""
 
-    position: int
-    unit: float
+    slope: Array  # (D,)
     name: str
 
     def values(self, claim: Claim, w_B: Array) -> Array:
-        """The weight."""
-        return self.unit * w_B[:, self.position]
+        """The function of each of the weights."""
+        return np.asarray(w_B @ self.slope)
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
-        """The weight, and where it stands."""
-        return self.unit * float(w_B[self.position]), self.unit * np.eye(w_B.size)[self.position]
+        """The function and its constant derivative."""
+        return float(w_B @ self.slope), self.slope
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One functional less another, both with derivatives."""
+
+    first: TotalEffect
+    second: Linear
+    name: str
+
+    def values(self, claim: Claim, w_B: Array) -> Array:
+        """First less second."""
+        return self.first.values(claim, w_B) - self.second.values(claim, w_B)
+
+    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
+        """First less second, and the same of their derivatives."""
+        (a, slope), (b, other) = (part.value_and_slope(claim, w_B) for part in (self.first, self.second))
+        return a - b, slope - other
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,41 +172,90 @@ def side_by_side(claim: Claim, w_B: Array, people: People) -> Iterator[tuple[sli
 
 def difference(claim: Claim, found: Worlds) -> Array:
     """``f(eps') - f(eps)``, as (g, r): how far the prediction moves with the protected attribute."""
-    return np.asarray(claim.predictor.predict(found.eps_cf) - found.people.predicted)
+    return np.asarray(claim.predict(found.people.block, found.eps_cf) - found.people.predicted)
+
+
+def _unlabelled(claim: Claim) -> Claim:
+    """The same claim with no edge called fair."""
+    if not any(e.fair or e.protected_is_fair for e in claim.design.equations):
+        return claim
+    return replace(claim, design=claim.design.unlabelled())
+
+
+def by_levels(table: Table, claim: Claim, w_B: Array) -> pd.DataFrame:
+    """CFU for each pair of levels of the protected attribute, NaN where nobody is moved."""
+    coding = table.protected
+    if coding.levels is None:
+        raise SettingError(f"'{coding.name}' is numeric: CFU by levels needs a protected attribute with levels")
+    pairs = [(a, b) for a in coding.codes for b in (coding.targets or coding.codes) if a != b]
+    found = pd.DataFrame(np.nan, index=list(coding.levels), columns=list(coding.levels))
+    found = found.rename_axis(index=coding.name, columns="moved to")
+    for a, b in pairs:
+        found.loc[coding.level(a), coding.level(b)] = Unfairness(a, b).values(claim, w_B[None])[0]
+    return found
 
 
 # ---------------------------------------------------------------- by name
 
 
-def group_unfairness(table: Table, level: Any) -> Functional:
-    """CFU of one group."""
-    levels = table.protected.levels
-    if levels is None or level not in levels:
-        offered = "it is numeric" if levels is None else f"give {levels[0]!r} or {levels[1]!r}"
-        raise SettingError(f"{level!r} is not a level of '{table.protected.name}': {offered}")
-    return Unfairness(group=1.0 if level == levels[1] else -1.0, name=f"CFU of {level}")
+def group_unfairness(table: Table, level: Any, to: Any = None) -> Functional:
+    """CFU of one group, or of those in it who are moved to another level."""
+    coding = table.protected
+    if coding.levels is None:
+        raise SettingError(f"{level!r} is not a level of '{coding.name}': it is numeric")
+    group = coding.code(level)
+    if to is None:
+        return Unfairness(group=group, name=f"CFU of {level}")
+    target = coding.code(to)
+    moved = coding.targets or (-group,)
+    if target == group or target not in moved:
+        raise SettingError(f"nobody is moved from {level!r} to {to!r}: give another level, or name it in contrast")
+    return Unfairness(group=group, to=target, name=f"CFU of {level} moved to {to}")
 
 
-def total_effect(table: Table, feature: str) -> Functional:
+def total_effect(table: Table, feature: str, level: Any = None) -> TotalEffect:
     """Total effect of the protected attribute on a feature, in the feature's units."""
-    j = _column(table, feature)
-    name = f"total effect of {table.protected.name} on {feature}"
-    return TotalEffect(j, float(table.scaling.deviation[j]), table.protected.is_binary, name)
+    j, coding = _column(table, feature), table.protected
+    ends = coding.ends(level)
+    name = f"total effect of {coding.name} on {feature}"
+    unit, n = float(table.scaling.deviation[j]), table.rows.n
+    return TotalEffect(j, unit, n, lambda block: coding.effect_weight(block, ends), name)
 
 
-def coefficient(table: Table, design: Design, feature: str, term: str) -> Functional:
+def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> Linear:
+    """Mean change of a feature's equation with the protected attribute, its other parents as observed."""
+    j, coding, rows = _column(table, feature), table.protected, table.rows
+    equation, where, ends = claim.design.equations[j], claim.design.slices[j], coding.ends(level)
+    slope = np.zeros(claim.model_a.weights.size)
+    for block in rows.blocks():
+        start, end = ends or (block.a, coding.counterfactual(block.a))
+        slope[where] += block.weight @ (equation.values(end, block.x) - equation.values(start, block.x))
+    unit = float(table.scaling.deviation[j])
+    return Linear(unit * slope / rows.n, f"direct effect of {coding.name} on {feature}")
+
+
+def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> Difference:
+    """Total effect less direct effect."""
+    name = f"indirect effect of {table.protected.name} on {feature}"
+    return Difference(total_effect(table, feature, level), direct_effect(table, claim, feature, level), name)
+
+
+def coefficient(table: Table, claim: Claim, feature: str, term: str) -> Functional:
     """A weight of a feature's equation, in the table's units."""
     j = _column(table, feature)
-    terms = design.equations[j].embedding.terms
+    terms = claim.design.equations[j].embedding.terms
     if term not in terms:
         near = did_you_mean(term, terms) or f"; it has {', '.join(terms)}"
         raise SettingError(f"the equation of '{feature}' has no term '{term}'{near}")
     deviation = dict(zip(table.graph.features, table.scaling.deviation.tolist(), strict=True))
     unit = deviation[feature]
+    deviation[table.graph.protected] = table.protected.deviation
     for factor in term.split("*"):
         name, _, power = factor.partition("^")
         unit /= deviation.get(name, 1.0) ** int(power or 1)
-    return Coefficient(design.slices[j].start + terms.index(term), unit, f"{feature}: weight of {term}")
+    slope = np.zeros(claim.model_a.weights.size)
+    slope[claim.design.slices[j].start + terms.index(term)] = unit
+    return Linear(slope, f"{feature}: weight of {term}")
 
 
 def _column(table: Table, feature: str) -> int:

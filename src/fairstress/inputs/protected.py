@@ -1,0 +1,207 @@
+"""The protected attribute: how it is turned into numbers, and what its counterfactual values are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.errors import DataError, SettingError
+from fairstress.inputs.rows import Array, IntArray, Rows, join
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedCoding:
+    """How the protected attribute is coded, and where its counterfactual lies.
+
+    Two levels are coded -1/+1, the reference last; more levels 0, 1, 2, ..., the reference first. A number with more
+    than two values (``levels`` is None) is standardised.
+    """
+
+    name: str
+    levels: tuple[Any, ...] | None  # in the order of their codes
+    shift: float | None = None  # of a number, in its own units
+    targets: tuple[float, ...] = ()  # codes that people are moved to, where that is not the other level or by a shift
+    mean: float = 0.0
+    deviation: float = 1.0
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the attribute has two levels."""
+        return self.levels is not None and len(self.levels) == 2
+
+    @property
+    def codes(self) -> tuple[float, ...]:
+        """Codes of the levels."""
+        return (-1.0, 1.0) if self.is_binary else tuple(float(i) for i in range(len(self.levels or ())))
+
+    @property
+    def reference_code(self) -> float:
+        """Code of the reference level; of a number, its mean."""
+        return 1.0 if self.is_binary else 0.0
+
+    def code(self, level: Any) -> float:
+        """Give the code of a level, or of a number's value."""
+        if self.levels is None:
+            return (_finite(level, f"the value of '{self.name}'") - self.mean) / self.deviation
+        if level not in self.levels:
+            raise SettingError(f"{level!r} is not a level of '{self.name}': give {_alternatives(self.levels)}")
+        return self.codes[self.levels.index(level)]
+
+    def level(self, code: float) -> Any:
+        """Give the level, or the number, of a code."""
+        return self.decode(np.array([code])).iloc[0]
+
+    def decode(self, a: Array) -> pd.Series[Any]:
+        """Give coded values in the analyst's terms."""
+        if self.levels is None:
+            return pd.Series(a * self.deviation + self.mean)
+        return pd.Series(a).map(dict(zip(self.codes, self.levels, strict=True)))
+
+    def counterfactual(self, a: Array) -> Array:
+        """Give the value that the attribute is set to, where it is one: the other level, or a number moved."""
+        if self.targets:
+            return a
+        return a + self.shift / self.deviation if self.shift is not None else -a
+
+    def contrasts(self, rows: Rows) -> tuple[Rows, IntArray]:
+        """Give each row once for every value that its people are moved to, and the row that each stems from.
+
+        A row's weight is shared among its values. Rows that have none are left out.
+        """
+        if not self.targets:
+            return rows, np.arange(rows.a.size)
+        count = self.n_targets(rows.a)
+        parts, origins = [], []
+        for target in self.targets:
+            moved = np.flatnonzero(~np.isclose(rows.a, target, rtol=0, atol=1e-12))
+            part = rows.where(moved)
+            weight = part.weight / count[moved]
+            parts.append(replace(part, a_cf=np.full(moved.size, target), weight=weight))
+            origins.append(moved)
+        return join(parts), np.concatenate(origins).astype(np.intp)
+
+    def n_targets(self, a: Array) -> Array:
+        """To how many values people are moved."""
+        if not self.targets:
+            return np.ones_like(a)
+        own = np.isclose(a[:, None], np.array(self.targets), rtol=0, atol=1e-12).any(axis=1)
+        return np.asarray(len(self.targets) - own.astype(float))
+
+    def effect_weight(self, block: Rows, ends: tuple[float, float] | None) -> Array:
+        """Weights with which ``x' - x`` adds up to everyone's effect of going from one code to another, or by a shift.
+
+        Those who have the first code go to the second and count as they are; those who have the second go back and
+        count with the opposite sign; all others go to both.
+        """
+        if ends is None:
+            return block.weight
+        sign = np.isclose(block.a_cf, ends[1], rtol=0, atol=1e-12).astype(float)
+        sign -= np.isclose(block.a_cf, ends[0], rtol=0, atol=1e-12)
+        return np.asarray(block.weight * self.n_targets(block.a) * sign)
+
+    def ends(self, level: Any = None) -> tuple[float, float] | None:
+        """Give the codes between which an effect is measured: from the reference to a level; None for a shift."""
+        if not self.targets and self.levels is None:
+            return None
+        start = self.reference_code if self.levels is not None else self.targets[0]
+        if level is None:
+            others = [code for code in (self.targets or self.codes) if code != start]
+            if len(others) != 1:
+                shown = _alternatives([self.level(code) for code in others])
+                raise SettingError(f"'{self.name}' has several levels: say to which one the effect leads, {shown}")
+            return start, others[0]
+        end = self.code(level)
+        known = self.targets or self.codes
+        missing = [self.level(code) for code in (start, end) if not np.isclose(code, known).any()]
+        if missing or end == start:
+            raise SettingError(
+                f"the effect of '{self.name}' to {level!r} needs counterfactuals to two values: "
+                f"name {_alternatives(missing or [level])} in contrast, or another level"
+            )
+        return start, end
+
+
+def code_protected(
+    values: Sequence[Any],
+    levels: Sequence[Any],
+    numbers: Array | None,
+    name: str,
+    weight: Array,
+    *,
+    reference: Any = None,
+    shift: float | None = None,
+    contrast: Any = None,
+) -> tuple[ProtectedCoding, Array]:
+    """Code a protected attribute with some distinct levels; ``numbers`` are its values, if it is numeric."""
+    if len(levels) == 1:
+        raise DataError(
+            f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
+        )
+    if len(levels) > 2 and numbers is not None:
+        if reference is not None:
+            raise SettingError(
+                f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out, or give the "
+                "values as text to compare them as groups"
+            )
+        return _code_number(numbers, name, weight, shift, contrast)
+    if shift is not None:
+        raise SettingError(f"shift is {shift}, but '{name}' has levels: its counterfactuals are the other levels")
+    if reference is not None and reference not in levels:
+        raise SettingError(f"reference {reference!r} is not a level of '{name}': give {_alternatives(levels)}")
+    reference = levels[-1] if reference is None else reference
+    others = [level for level in levels if level != reference]
+    ordered = (others[0], reference) if len(others) == 1 else (reference, *others)
+    coding = ProtectedCoding(name, ordered)
+    code_of = dict(zip(coding.levels or (), coding.codes, strict=True))
+    a = np.fromiter((code_of[value] for value in values), dtype=float, count=len(values))
+    for level, code in code_of.items():
+        if weight[a == code].sum() == 0:
+            raise DataError(f"the group '{level}' of '{name}' has no weight: there is nobody to compare with")
+    if contrast is None:
+        return replace(coding, targets=() if coding.is_binary else coding.codes), a
+    return replace(coding, targets=_targets(coding, contrast)), a
+
+
+def _code_number(
+    numbers: Array, name: str, weight: Array, shift: float | None, contrast: Any
+) -> tuple[ProtectedCoding, Array]:
+    mean = float(weight @ numbers / weight.sum())
+    deviation = float(np.sqrt(weight @ (numbers - mean) ** 2 / weight.sum()))
+    if not deviation > 0:
+        raise DataError(f"the protected attribute '{name}' is {numbers[0]:g} for everyone with weight")
+    coding = ProtectedCoding(name, None, mean=mean, deviation=deviation)
+    a = (numbers - mean) / deviation
+    if contrast is not None:
+        if shift is not None:
+            raise SettingError("shift and contrast are both given: give one of them")
+        return replace(coding, targets=_targets(coding, contrast)), a
+    return replace(coding, shift=deviation if shift is None else _finite(shift, "shift", zero=False)), a
+
+
+def _targets(coding: ProtectedCoding, contrast: Any) -> tuple[float, ...]:
+    """Codes of the levels, or values, that people are moved to."""
+    several = isinstance(contrast, Iterable) and not isinstance(contrast, str | bytes)
+    wanted = list(contrast) if several and not (coding.levels and contrast in coding.levels) else [contrast]
+    targets = tuple(dict.fromkeys(coding.code(level) for level in wanted))
+    if not targets:
+        raise SettingError("contrast is empty: give the levels, or values, that people are moved to")
+    return targets
+
+
+def _finite(value: Any, name: str, *, zero: bool = True) -> float:
+    try:
+        number = float("nan") if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number) or (number == 0 and not zero):
+        raise SettingError(f"{name} is {value!r}: give a finite number{'' if zero else ' other than 0'}")
+    return number
+
+
+def _alternatives(levels: Iterable[Any]) -> str:
+    shown = [repr(level) for level in levels]
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -1,0 +1,94 @@
+"""What a counterfactually fair predictor looks at, feature by feature.
+
+Where no edge is called fair, that is Model A's residuals. Otherwise a feature that no unfair path from the protected
+attribute leads to enters as itself, and any other as its residual, or, if it is mixed (fair paths lead to it too), by
+choice as its fair part: the value that Model A gives it with a reference level of A on unfair edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.design import Design
+
+RESIDUAL, ITSELF, FAIR_PART = "residual", "itself", "fair part"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Turns residuals, factual or false, into the predictor's inputs."""
+
+    design: Design
+    weights: Array  # (D,) Model A's
+    kinds: tuple[str, ...]  # per feature
+    reference: float  # code of the level that stands for A on unfair edges
+
+    @classmethod
+    def of(cls, design: Design, w_A: Array, *, fair_part: bool, reference: float) -> View:
+        """Choose for each feature how it enters."""
+        labelled = any(e.fair or e.protected_is_fair for e in design.equations)
+        mixed = _mixed(design) if fair_part else frozenset()
+        kinds = [
+            ITSELF if labelled and not e.moves else FAIR_PART if j in mixed else RESIDUAL
+            for j, e in enumerate(design.equations)
+        ]
+        return cls(design, w_A, tuple(kinds), reference)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        features = [equation.feature for equation in self.design.equations]
+        return tuple(
+            name if kind == ITSELF else f"{kind} of {name}" for name, kind in zip(features, self.kinds, strict=True)
+        )
+
+    def inputs(self, block: Rows, eps: Array) -> Array:
+        """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""
+        if set(self.kinds) == {RESIDUAL}:
+            return eps
+        found = np.array(eps)
+        fair = self._fair_values(block, eps)[0] if FAIR_PART in self.kinds else eps
+        for j, kind in enumerate(self.kinds):
+            if kind != RESIDUAL:
+                found[..., j] = block.x[:, j] if kind == ITSELF else fair[..., j]
+        return found
+
+    def pull_back(self, block: Rows, eps: Array, g: Array) -> Array:
+        """Take a gradient (r, m) in the inputs to one in the residuals (r, m)."""
+        g_eps = g * np.array([kind == RESIDUAL for kind in self.kinds])
+        if FAIR_PART not in self.kinds:
+            return np.asarray(g_eps)
+        fair, columns = self._fair_values(block, eps)
+        v_bar = g * np.array([kind == FAIR_PART for kind in self.kinds])
+        for j in reversed(columns):
+            equation, where = self.design.equations[j], self.design.slices[j]
+            g_eps[:, j] += v_bar[:, j]
+            slopes = equation.slopes(self.reference, fair, block, columns[j], self.weights[where, None])
+            for position, k in equation.unfair:
+                v_bar[:, k] += v_bar[:, j] * slopes[:, position, 0]
+        return np.asarray(g_eps)
+
+    def _fair_values(self, block: Rows, eps: Array) -> tuple[Array, dict[int, Array]]:
+        """``v_j = eps_j + phi_j' w_A``, the reference level and v on unfair edges; and the columns phi_j."""
+        fair = np.array(np.broadcast_to(block.x, eps.shape))
+        columns = {}
+        for j, (equation, where) in enumerate(zip(self.design.equations, self.design.slices, strict=True)):
+            if equation.moves:
+                columns[j] = equation.values(self.reference, fair, block)
+                fair[..., j] = eps[..., j] + columns[j] @ self.weights[where]
+        return fair, columns
+
+
+def _mixed(design: Design) -> frozenset[int]:
+    """Features that both an unfair path and a path with a fair edge lead to."""
+    influenced: set[int] = set()  # by a path with a fair edge
+    for j, e in enumerate(design.equations):
+        through_fair = (e.uses_protected and e.protected_is_fair) or any(
+            k in influenced or (k in e.fair and design.equations[k].descends) for k in e.parents
+        )
+        if through_fair:
+            influenced.add(j)
+    return frozenset(j for j in influenced if design.equations[j].moves)
