@@ -153,6 +153,12 @@ def test_only_direct_ties_count_for_equations_within_others():
     assert not prove(audit.claim.design, "a", audit.graph.pairs, ["x", "z", "v"]).is_complete
 
 
+@pytest.mark.parametrize(("degree", "verdict"), [(1, Verdict.CANNOT_MATTER), (2, Verdict.MOVES)])
+def test_a_square_of_a_feature_ends_the_rule_of_linear_equations(degree, verdict):
+    audit = audited("a -> x, z, v, u; x -> z; x, z -> v; u <-> v", {"x": 1, "z": degree, "v": 1, "u": 1})
+    assert audit.check().together.verdict is verdict
+
+
 def test_pairs_that_are_harmless_alone_can_matter_together():
     audit = audited("a -> x, z, v; x -> z, v; u -> v; x <-> z; x <-> v", {"x": 1, "z": 1, "v": 2, "u": 1})
     found = audit.check()
@@ -232,7 +238,6 @@ def test_equations_without_a_unique_fit_are_not_judged():
     graph = fs.CausalGraph.parse("a -> x, z, v; x, z -> v; x <-> v", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     frame["z"] = 2 * frame["x"]
-    graph = fs.CausalGraph.parse("a -> x, z, v; x, z -> v; x <-> v", protected="a", outcome="y")
     found = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1, "v": 1}, penalty=1, **FIXED).check().together
     assert found.verdict is Verdict.NO_RULE
     assert found.cfu is None

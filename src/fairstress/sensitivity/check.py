@@ -16,7 +16,7 @@ import pandas as pd
 from fairstress.errors import SettingError
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
-from fairstress.model.design import Describe, Design, build_design
+from fairstress.model.design import Describe, Design, build_equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.linear import dependent_column
 from fairstress.model.predictor import Predictor
@@ -28,6 +28,7 @@ from fairstress.sensitivity.evaluate import evaluate_many
 PROBES = 5  # random correlations at which CFU is looked at
 REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
 FLOOR = 0.1
+OBSTACLES = 4  # sentences about what stands in the way of a proof
 
 
 class Verdict(StrEnum):
@@ -129,7 +130,7 @@ def _finding(question: Question, pairs: tuple[Edge, ...]) -> Finding:
     proof = None if refusal else _prove(question, question.claim.design, pairs)
     if proof and proof.is_complete:
         return Finding(pairs, Verdict.CANNOT_MATTER, " ".join(proof.sentences), None, {}, "")
-    reason = " ".join(proof.obstacles) if proof else refusal
+    reason = _few(proof.obstacles) if proof else refusal
     advice = _advice(question, pairs) if proof else ""
     if question.unpenalised is None:
         reason += " CFU cannot be probed: without a penalty, nearly collinear terms leave no reliable fit."
@@ -137,6 +138,12 @@ def _finding(question: Question, pairs: tuple[Edge, ...]) -> Finding:
     cfu, correlation = _probe(question, question.unpenalised, pairs)
     verdict = Verdict.MOVES if cfu > question.negligible else Verdict.NO_RULE
     return Finding(pairs, verdict, reason, cfu, correlation, advice)
+
+
+def _few(sentences: Sequence[str]) -> str:
+    """The first sentences of many."""
+    more = len(sentences) - OBSTACLES
+    return " ".join([*sentences[:OBSTACLES], *([f"There are {more} more such gaps."] if more > 0 else [])])
 
 
 def _alone(question: Question, pair: Edge, together: Finding) -> Finding:
@@ -193,11 +200,10 @@ def _advice(question: Question, pairs: Sequence[Edge]) -> str:
     equations = question.claim.design.equations
     if any(type(e.embedding) is not Polynomial for e in equations):
         return ""
-    degrees = {e.feature: e.degree for e in equations}
-    for changes in _higher_degrees(degrees):
-        design = build_design(question.graph, {**degrees, **changes}, question.describe, Polynomial.of)
-        if _prove(question, design, pairs).is_complete:
-            raised = listed([f"degree {degree} for {name}" for name, degree in changes.items()])
+    tied = {end for pair in pairs for end in pair}
+    for changes in _higher_degrees({e.feature: e.degree for e in equations if e.feature in tied}):
+        if _prove(question, _with_degrees(question, changes), pairs).is_complete:
+            raised = listed(f"degree {degree} for {name}" for name, degree in changes.items())
             noun = "this pair" if len(pairs) == 1 else "these pairs"
             return f"With {raised} {noun} could not matter."
     return ""
@@ -211,5 +217,17 @@ def _higher_degrees(degrees: dict[str, int]) -> Iterator[dict[str, int]]:
             yield {name: higher}
     nested = np.maximum.accumulate(list(degrees.values())).tolist()
     changed = {name: d for name, d in zip(degrees, nested, strict=True) if d != degrees[name]}
-    if changed:
+    if len(changed) > 1:
         yield changed
+
+
+def _with_degrees(question: Question, changes: dict[str, int]) -> Design:
+    """The design with some equations' degrees changed."""
+    return Design.of(
+        [
+            build_equation(question.graph, e.feature, changes[e.feature], question.describe, Polynomial.of)
+            if e.feature in changes
+            else e
+            for e in question.claim.design.equations
+        ]
+    )
