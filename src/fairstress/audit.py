@@ -17,10 +17,12 @@ from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
+from fairstress.model.design import describer
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.named import StructuralModel, name_model
 from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.sensitivity.budget import read_budget
+from fairstress.sensitivity.check import Check, Question, check
 from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate, evaluate_many
@@ -251,6 +253,24 @@ class Audit:
             progress,
         )
 
+    @one_thread
+    def check(self) -> Check:
+        """Say what the free pairs can do to CFU at structural penalty 0, together and each alone, before any curve.
+
+        They cannot matter, which is proved; or they move CFU, which is shown at a random correlation; or CFU is 0 at
+        random correlations and no rule is known. Where they cannot matter, a curve shows the penalty and nothing else.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, degrees={"ugpa": 1, "lsat": 1}, penalty=1)
+        >>> found = audit.check().together
+        >>> print(found.verdict, f"{found.cfu:.1g}", found.reason, sep="; ")
+        moves CFU; 0.02; lsat's equation (ugpa, degree 1) lacks race, which absorbing ugpa would take.
+        """
+        return check(self._question)
+
     # ------------------------------------------------------------ how unfair at worst
 
     @one_thread
@@ -429,6 +449,20 @@ class Audit:
         """What an exact CFU of 0 looks like after rounding, which ill-conditioned equations enlarge."""
         claim = self._unpenalised or self.claim
         return max(ROUNDING, (8 * np.finfo(float).eps * claim.condition()) ** 2) * self.outcome_variance
+
+    @property
+    def _question(self) -> Question:
+        """What `check` is about."""
+        return Question(
+            graph=self.graph,
+            variables=self.variables,
+            claim=self.claim,
+            unpenalised=self._unpenalised,
+            describe=describer(self.table),
+            negligible=self._negligible,
+            outcome_variance=self.outcome_variance,
+            seed=self.settings.random_state or 0,
+        )
 
     def _solver(
         self, functional: Functional, sign: float, starts: int, method: str, random_state: int | None, **budget: Any

@@ -170,7 +170,7 @@ def test_several_protected_columns_are_one_attribute_of_their_combinations(frame
 
 def test_what_cannot_be_a_protected_attribute_is_refused(frame):
     pair = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> z", protected="a", outcome="y")
-    with pytest.raises(DataError, match="a pair names 'a', which has 3 levels: .* merge levels, or remove its '<->'"):
+    with pytest.raises(DataError, match=r"a pair names 'a', which has 3 levels: .* merge levels, or remove its '<->'"):
         fs.Audit.fit(frame, pair, **OPTIONS)
     with pytest.raises(SettingError, match="reference 'pink' is not a level of 'a': give 'blue', 'green' or 'red'"):
         fs.Audit.fit(frame, GRAPH, reference="pink", **OPTIONS)

@@ -229,7 +229,7 @@ def _merge_protected(graph: CausalGraph) -> dict[str, Any]:
     given: Any = graph.protected
     if isinstance(given, str):
         return {"protected_columns": (given,)}
-    columns = tuple(given)
+    columns = tuple(given) if isinstance(given, Iterable) else ()
     if not columns or not all(isinstance(column, str) for column in columns):
         raise GraphError(f"protected is {given!r}: give the name of a column, or a tuple of names")
     merged = JOINT.join(columns)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairstress.errors import Status
+from fairstress.sensitivity.absorption import listed as _join
+from fairstress.sensitivity.check import Verdict
 
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.inputs.data import Table
+    from fairstress.sensitivity.check import Check, Finding
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
@@ -34,6 +36,19 @@ SHOWN = (
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
     return "\n\n".join([_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit)])
+
+
+def check_summary(check: Check) -> str:
+    """Say what the free pairs can do to CFU where no penalty is in the way."""
+    title = "What correlated errors can do to CFU at structural penalty 0"
+    if check.together.verdict is Verdict.CANNOT_MATTER:
+        alone = " Nor can any of them alone." if len(check.alone) > 1 else ""
+        penalty = "Where CFU moves with a correlation all the same, it is the penalty that moves it."
+        return f"{title}\n\n" + _fill(f"{_finding(check.together, check.outcome_variance)}{alone} {penalty}")
+    paragraphs = [_finding(finding, check.outcome_variance) for finding in check.findings]
+    if len(check.alone) > 1 and all(f.verdict is Verdict.CANNOT_MATTER for f in check.alone):
+        paragraphs[0] += " Each of them alone cannot matter."
+    return "\n\n".join([title, *(_fill(paragraph) for paragraph in paragraphs)])
 
 
 def profile_summary(profile: Profile) -> str:
@@ -157,6 +172,27 @@ def _predictors(audit: Audit) -> str:
     return "\n".join(lines) + "\n" + _fill(note)
 
 
+# ---------------------------------------------------------------- the check
+
+
+def _finding(finding: Finding, variance: float) -> str:
+    pairs = _join(f"{a} <-> {b}" for a, b in finding.pairs)
+    many = len(finding.pairs) > 1
+    if finding.verdict is Verdict.CANNOT_MATTER:
+        verdict = f"{pairs} {'together cannot' if many else 'cannot'} matter: CFU is 0 at every correlation."
+        return f"{verdict} {finding.reason}"
+    where = _join(f"{a} <-> {b} {p:+.2f}" for (a, b), p in finding.correlation.items())
+    if finding.cfu is None:
+        verdict = f"No rule is known for {pairs}."
+    elif finding.verdict is Verdict.NO_RULE:
+        verdict = f"No rule is known for {pairs}; CFU is 0 up to rounding at random correlations."
+    else:
+        share = 100 * finding.cfu / variance
+        verdict = f"{pairs} {'together move' if many else 'moves'} CFU: it is {finding.cfu:.3g}, {share:.2g} % of the "
+        verdict += f"outcome's variance, at {where}."
+    return " ".join(part for part in (verdict, finding.reason, finding.advice) if part)
+
+
 # ---------------------------------------------------------------- the profile
 
 
@@ -249,12 +285,6 @@ def _objections(profile: Profile) -> str:
 
 
 # ---------------------------------------------------------------- words
-
-
-def _join(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    listed = list(words)
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
 
 
 def _fill(text: str) -> str:

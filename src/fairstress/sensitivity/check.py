@@ -1,0 +1,233 @@
+"""The check before any curve: what the free pairs can do to CFU where no penalty is in the way.
+
+A pair, or all pairs together, either cannot matter (a proof by the rules of `fairstress.sensitivity.absorption`), or
+moves CFU (a probe at random correlations shows it), or the probe finds 0 and no rule is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+
+from fairstress.errors import SettingError
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.notation import Edge
+from fairstress.model.design import Describe, Design, build_equation
+from fairstress.model.embedding import Polynomial
+from fairstress.model.linear import dependent_column
+from fairstress.model.predictor import Predictor
+from fairstress.sensitivity.absorption import Proof, listed, prove
+from fairstress.sensitivity.budget import Budget
+from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.evaluate import evaluate_many
+
+PROBES = 5  # random correlations at which CFU is looked at
+REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
+FLOOR = 0.1
+OBSTACLES = 4  # sentences about what stands in the way of a proof
+
+
+class Verdict(StrEnum):
+    """What some pairs can do to CFU at structural penalty 0."""
+
+    CANNOT_MATTER = "cannot matter"  # proved, for every correlation of these pairs
+    MOVES = "moves CFU"  # seen
+    NO_RULE = "no rule known"  # the probe finds 0, or cannot be made
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on some pairs, free together and all others at 0."""
+
+    pairs: tuple[Edge, ...]
+    verdict: Verdict
+    reason: str  # the proof, or what stands in its way
+    cfu: float | None  # largest of the probes, at penalty 0; None where nothing was probed
+    correlation: dict[Edge, float]  # where it was found
+    advice: str  # degrees with which the pairs could not matter, where there are such
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the free pairs can do to CFU at structural penalty 0, together and each alone.
+
+    Pairs that are harmless alone can matter together.
+    """
+
+    together: Finding
+    alone: tuple[Finding, ...]
+    outcome_variance: float
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All pairs together, then each alone; one pair is said once."""
+        return (self.together, *self.alone) if len(self.alone) > 1 else self.alone
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding, with a column per pair: the correlation at which CFU was found."""
+        rows = [
+            {
+                "pairs": ", ".join(" <-> ".join(pair) for pair in f.pairs),
+                "verdict": str(f.verdict),
+                "cfu_unpenalised": np.nan if f.cfu is None else f.cfu,
+                "reason": f.reason,
+                "advice": f.advice,
+                **{" <-> ".join(pair): f.correlation.get(pair, np.nan) for pair in self.together.pairs},
+            }
+            for f in self.findings
+        ]
+        return pd.DataFrame(rows)
+
+    def summary(self) -> str:
+        """Say in prose what can and what cannot matter, and why."""
+        from fairstress.report.summary import check_summary
+
+        return check_summary(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a check is about."""
+
+    graph: CausalGraph
+    variables: tuple[str, ...]  # order of rows and columns in correlation matrices
+    claim: Claim
+    unpenalised: Claim | None  # the same with structural penalty 0, where it has a reliable fit
+    describe: Describe
+    negligible: float  # what a CFU of 0 looks like after rounding
+    outcome_variance: float
+    seed: int
+    total_effect: bool = True  # False for a path-specific criterion, of which no rule is known
+
+    @property
+    def pairs(self) -> tuple[Edge, ...]:
+        """The free pairs."""
+        return tuple(pair for pair in self.graph.pairs if all(end in self.variables for end in pair))
+
+
+def check(question: Question) -> Check:
+    """Give the verdict on all free pairs together and on each alone."""
+    if not question.pairs:
+        raise SettingError(
+            "the graph names no pair of features, so that there is nothing to check: add 'a <-> b' for errors that may "
+            "share a hidden cause"
+        )
+    together = _finding(question, question.pairs)
+    alone = (together,) if len(question.pairs) == 1 else tuple(_alone(question, p, together) for p in question.pairs)
+    return Check(together, alone, question.outcome_variance)
+
+
+# ---------------------------------------------------------------- one finding
+
+
+def _finding(question: Question, pairs: tuple[Edge, ...]) -> Finding:
+    """Prove, or else probe."""
+    refusal = _outside_the_rules(question, pairs)
+    proof = None if refusal else _prove(question, question.claim.design, pairs)
+    if proof and proof.is_complete:
+        return Finding(pairs, Verdict.CANNOT_MATTER, " ".join(proof.sentences), None, {}, "")
+    reason = _few(proof.obstacles) if proof else refusal
+    advice = _advice(question, pairs) if proof else ""
+    if question.unpenalised is None:
+        reason += " CFU cannot be probed: without a penalty, nearly collinear terms leave no reliable fit."
+        return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
+    cfu, correlation = _probe(question, question.unpenalised, pairs)
+    verdict = Verdict.MOVES if cfu > question.negligible else Verdict.NO_RULE
+    return Finding(pairs, verdict, reason, cfu, correlation, advice)
+
+
+def _few(sentences: Sequence[str]) -> str:
+    """The first sentences of many."""
+    more = len(sentences) - OBSTACLES
+    return " ".join([*sentences[:OBSTACLES], *([f"There are {more} more such gaps."] if more > 0 else [])])
+
+
+def _alone(question: Question, pair: Edge, together: Finding) -> Finding:
+    """The verdict on one pair: what holds for every correlation of all pairs holds where the others are 0."""
+    if together.verdict is Verdict.CANNOT_MATTER:
+        return replace(together, pairs=(pair,))
+    return _finding(question, (pair,))
+
+
+def _outside_the_rules(question: Question, pairs: Sequence[Edge]) -> str:
+    """Say why the rules do not speak of these pairs; nothing where they do."""
+    protected = question.graph.protected
+    if any(protected in pair for pair in pairs):
+        return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
+    if not question.total_effect:
+        return f"The rules are about the total effect of {protected}, not about single paths."
+    claim, G = question.claim, question.claim.system.moments.G
+    for equation, where in zip(claim.design.equations, claim.design.slices, strict=True):
+        column = dependent_column(G[where, where])
+        if column is not None:
+            term = equation.embedding.terms[column]
+            return f"The term '{term}' of {equation.feature}'s equation is determined by its other terms."
+    return ""
+
+
+def _prove(question: Question, design: Design, pairs: Sequence[Edge]) -> Proof:
+    predictor = (question.unpenalised or question.claim).predictor
+    return prove(design, question.graph.protected, pairs, used_residuals(predictor, question.graph.features))
+
+
+def used_residuals(predictor: Predictor, features: Sequence[str]) -> frozenset[str]:
+    """Features with a weight, not exactly 0, on some term of their residual."""
+    terms = zip(predictor.embedding.exponents, predictor.weights.tolist(), strict=True)
+    return frozenset(features[k] for e, theta in terms if theta != 0 for k, power in enumerate(e) if power)
+
+
+def _probe(question: Question, claim: Claim, pairs: Sequence[Edge]) -> tuple[float, dict[Edge, float]]:
+    """The largest CFU at a few correlations of these pairs, and where it stands."""
+    position = question.variables.index
+    ends = tuple((position(a), position(b)) for a, b in pairs)
+    reach = np.full(len(ends), REACH)
+    budget = Budget("pairwise", REACH, ends, len(question.variables), -reach, reach, FLOOR)
+    points = budget.scan(PROBES, np.random.default_rng(question.seed))
+    values = [e.value for e in evaluate_many(claim, budget.matrix(points))]
+    best = int(np.argmax(values))
+    return values[best], dict(zip(pairs, points[best].tolist(), strict=True))
+
+
+# ---------------------------------------------------------------- advice
+
+
+def _advice(question: Question, pairs: Sequence[Edge]) -> str:
+    """Name the degrees with which the pairs could not matter, the fewest changes first."""
+    equations = question.claim.design.equations
+    if any(type(e.embedding) is not Polynomial for e in equations):
+        return ""
+    tied = {end for pair in pairs for end in pair}
+    for changes in _higher_degrees({e.feature: e.degree for e in equations if e.feature in tied}):
+        if _prove(question, _with_degrees(question, changes), pairs).is_complete:
+            raised = listed(f"degree {degree} for {name}" for name, degree in changes.items())
+            noun = "this pair" if len(pairs) == 1 else "these pairs"
+            return f"With {raised} {noun} could not matter."
+    return ""
+
+
+def _higher_degrees(degrees: dict[str, int]) -> Iterator[dict[str, int]]:
+    """One feature's degree raised, as far as the highest; then degrees that never fall along the order."""
+    highest = max(degrees.values())
+    for name, degree in degrees.items():
+        for higher in range(degree + 1, highest + 1):
+            yield {name: higher}
+    nested = np.maximum.accumulate(list(degrees.values())).tolist()
+    changed = {name: d for name, d in zip(degrees, nested, strict=True) if d != degrees[name]}
+    if len(changed) > 1:
+        yield changed
+
+
+def _with_degrees(question: Question, changes: dict[str, int]) -> Design:
+    """The design with some equations' degrees changed."""
+    return Design.of(
+        [
+            build_equation(question.graph, e.feature, changes[e.feature], question.describe, Polynomial.of)
+            if e.feature in changes
+            else e
+            for e in question.claim.design.equations
+        ]
+    )
