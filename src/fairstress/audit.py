@@ -12,15 +12,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairstress.errors import SettingError
-from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
+from fairstress.inputs.correlation import read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.model.counterfactual import worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.named import StructuralModel, name_model
+from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
 from fairstress.sensitivity.budget import read_budget
-from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes
+from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes, without_penalty
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate, evaluate_many
 from fairstress.sensitivity.functional import (
@@ -31,11 +30,10 @@ from fairstress.sensitivity.functional import (
     group_unfairness,
     total_effect,
 )
-from fairstress.sensitivity.profile import ROUNDING, Context, Profile, Progress, profile
+from fairstress.sensitivity.profile import Context, Profile, Progress, profile, read_grid, rounding
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 from fairstress.threads import one_thread
 
-WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 Bounds = Mapping[tuple[str, str], tuple[float, float]]
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
@@ -125,17 +123,7 @@ class Audit:
         design, structural_penalty = builder.structure()
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
-        settings = Settings(
-            degrees={e.feature: e.degree for e in design.equations},
-            penalty=structural_penalty,
-            predictor_degree=claim.predictor.degree,
-            predictor_penalty=claim.predictor.penalty,
-            penalise_constant=bool(penalise_constant),
-            max_degree=max_degree,
-            penalties=choice.penalties,
-            cv=cv,
-            random_state=random_state,
-        )
+        settings = builder.settings(claim, structural_penalty, max_degree, cv, random_state)
         return cls(graph, table, settings, claim, builder.baselines(claim))
 
     # ------------------------------------------------------------ the two models
@@ -161,13 +149,7 @@ class Audit:
         return self._counterfactual_frame(evaluate(self.claim, self._read(correlation)).fit.weights)
 
     def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
-        w_A = self.claim.model_a.weights
-        parts = [worlds(self.claim.design, w_A, w_B[None], block).x_cf[0] for block in self.claim.rows.blocks()]
-        x_cf = self.table.scaling.undo(np.concatenate(parts))
-        frame = pd.DataFrame(x_cf, columns=list(self.graph.features)).iloc[self.table.row_of]
-        a_cf = self.table.protected.decode(self.table.rows.a_cf[self.table.row_of])
-        frame.insert(0, self.graph.protected, a_cf.to_numpy())
-        return frame.set_axis(self.table.index, axis=0)
+        return name_counterfactuals(self.table, self.claim.design, self.claim.model_a.weights, w_B)
 
     # ------------------------------------------------------------ how unfair
 
@@ -209,17 +191,12 @@ class Audit:
             Called with (steps done, steps in all).
         """
         position = read_pair(pair, self.graph, self.variables)
-        if grid is not None and not isinstance(grid, Iterable):
-            raise SettingError(f"grid is {grid!r}: give a list of correlations")
-        points = np.linspace(-0.99, 0.99, 201).round(10) + 0.0 if grid is None else list(grid)
-        if len(points) == 0:
-            raise SettingError("grid is empty: give at least one correlation")
         return profile(
             self.claim,
             self._unpenalised,
             (self.variables[position[0]], self.variables[position[1]]),
             position,
-            [check_correlation(p, "the grid") for p in points],
+            read_grid(grid),
             self._context,
             progress,
         )
@@ -372,27 +349,15 @@ class Audit:
         """The same claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit."""
         if self.settings.penalty == 0:
             return self.claim
-        settings = self.settings
-        choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
-        builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant)
-        if self.claim.condition() > WORST_CONDITION:
-            return None
-        try:
-            return builder.claim(self.claim.design, 0.0)
-        except SettingError:
-            return None
-
-    @property
-    def _context(self) -> Context:
-        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
-        log_likelihood = self.claim.model_a.log_likelihood
-        return Context(self.outcome_variance, self._negligible, self.settings.penalty, log_likelihood, levels)
+        return without_penalty(self.table, self.claim, self.settings)
 
     @cached_property
-    def _negligible(self) -> float:
-        """What an exact CFU of 0 looks like after rounding, which ill-conditioned equations enlarge."""
+    def _context(self) -> Context:
+        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
         claim = self._unpenalised or self.claim
-        return max(ROUNDING, (8 * np.finfo(float).eps * claim.condition()) ** 2) * self.outcome_variance
+        log_likelihood = self.claim.model_a.log_likelihood
+        negligible = rounding(claim) * self.outcome_variance
+        return Context(self.outcome_variance, negligible, self.settings.penalty, log_likelihood, levels)
 
     def _solver(
         self, functional: Functional, sign: float, starts: int, method: str, random_state: int | None, **budget: Any
@@ -400,7 +365,7 @@ class Audit:
         """Give what finds the worst case within one p_max."""
         seed = self.settings.random_state if random_state is None else random_state
         is_cfu = isinstance(functional, Unfairness) and sign > 0
-        negligible = self._negligible if is_cfu else -np.inf
+        negligible = self._context.negligible if is_cfu else -np.inf
         make_budget = partial(read_budget, self.graph, self.variables, **budget)
         return Solver(self.claim, self.variables, make_budget, functional, sign, starts, method, seed, negligible)
 

@@ -1,12 +1,16 @@
-"""A fit with names put to its numbers, as users see it."""
+"""A fit, and its counterfactuals, with names put to the numbers, as users see them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from fairstress.errors import Status
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import worlds
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 
@@ -33,3 +37,13 @@ def name_model(fitted: Fit, design: Design) -> StructuralModel:
         log_likelihood=fitted.log_likelihood,
         status=fitted.status,
     )
+
+
+def name_counterfactuals(table: Table, design: Design, w_A: Array, w_B: Array) -> pd.DataFrame:
+    """Give everyone's features under Model B had their protected attribute been another, in the table's units."""
+    parts = [worlds(design, w_A, w_B[None], block).x_cf[0] for block in table.rows.blocks()]
+    x_cf = table.scaling.undo(np.concatenate(parts))
+    frame = pd.DataFrame(x_cf, columns=list(table.graph.features)).iloc[table.row_of]
+    a_cf = table.protected.decode(table.rows.a_cf[table.row_of])
+    frame.insert(0, table.graph.protected, a_cf.to_numpy())
+    return frame.set_axis(table.index, axis=0)

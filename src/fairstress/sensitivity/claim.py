@@ -21,10 +21,12 @@ from fairstress.model.design import (
     describer,
     structural_moments,
 )
-from fairstress.model.embedding import EmbeddingFactory, Input
+from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
 from fairstress.model.fit import Fit, System, check_noise, fit_independent
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
+
+WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,20 @@ class ClaimBuilder:
         model_a = fit_independent(system)
         return Claim(rows, design, system, model_a, self.predictor(_residual_source(self.table, design, model_a)))
 
+    def settings(self, claim: Claim, penalty: float, max_degree: int, cv: int, random_state: int | None) -> Settings:
+        """Write down how the audit was set up."""
+        return Settings(
+            degrees={e.feature: e.degree for e in claim.design.equations},
+            penalty=penalty,
+            predictor_degree=claim.predictor.degree,
+            predictor_penalty=claim.predictor.penalty,
+            penalise_constant=self.penalise_constant,
+            max_degree=max_degree,
+            penalties=self.choice.penalties,
+            cv=cv,
+            random_state=random_state,
+        )
+
     def predictor(self, source: Source) -> Predictor:
         """Choose and fit a predictor on some inputs."""
         options: dict[str, bool] = {
@@ -190,6 +206,18 @@ class ClaimBuilder:
             audited = claim.predictor.predict(residuals(claim.design, claim.model_a.weights, block))
             total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
         return Baseline(name, total / claim.rows.n, fitted.r2, fitted.degree, fitted.penalty)
+
+
+def without_penalty(table: Table, claim: Claim, settings: Settings) -> Claim | None:
+    """Build the same claim with structural penalty 0; None where nearly collinear columns leave no reliable fit."""
+    choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
+    builder = ClaimBuilder(table, [], choice, Polynomial.of, settings.penalise_constant)
+    if claim.condition() > WORST_CONDITION:
+        return None
+    try:
+        return builder.claim(claim.design, 0.0)
+    except SettingError:
+        return None
 
 
 def _residual_source(table: Table, design: Design, model_a: Fit) -> Source:
