@@ -18,6 +18,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
+from fairstress.sensitivity.benchmarks import benchmarks
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes, without_penalty
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
@@ -32,6 +33,7 @@ from fairstress.sensitivity.functional import (
 )
 from fairstress.sensitivity.profile import Context, Profile, Progress, profile, read_grid, rounding
 from fairstress.sensitivity.worst_case import Solver, WorstCase
+from fairstress.sensitivity.yardstick import Benchmarks
 from fairstress.threads import one_thread
 
 Bounds = Mapping[tuple[str, str], tuple[float, float]]
@@ -57,6 +59,7 @@ class Audit:
     settings: Settings
     claim: Claim
     baselines: dict[str, Baseline]
+    embedding: EmbeddingFactory = Polynomial.of
 
     @classmethod
     @one_thread
@@ -124,7 +127,7 @@ class Audit:
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
         settings = builder.settings(claim, structural_penalty, max_degree, cv, random_state)
-        return cls(graph, table, settings, claim, builder.baselines(claim))
+        return cls(graph, table, settings, claim, builder.baselines(claim), embedding)
 
     # ------------------------------------------------------------ the two models
 
@@ -329,6 +332,38 @@ class Audit:
         Features enter an equation less their mean; the protected attribute as -1/+1 or as it is.
         """
         return coefficient(self.table, self.claim.design, feature, term)
+
+    # ------------------------------------------------------------ how strong is that
+
+    @one_thread
+    def benchmarks(
+        self,
+        *,
+        columns: Any = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        pairs: Iterable[tuple[str, str]] | None = None,
+        multiples: Sequence[float] = (1, 2, 3),
+    ) -> Benchmarks:
+        """Measure the error correlation that leaving out observed variables would induce: yardsticks for hidden ones.
+
+        Equations are fitted by least squares with the audit's degrees and without penalty: what a variable explains is
+        a fact about the data. What is measured: every variable of the graph that is a parent of both ends of a pair,
+        the protected attribute among them, and the columns and groups that are given.
+
+        Parameters
+        ----------
+        columns
+            A table of further columns with the audited rows in the same order, such as ``frame[["age"]]``; each is
+            taken for a cause of every feature in a pair.
+        groups
+            ``{name: variables}`` to be left out together.
+        pairs
+            Pairs of features that the graph joins by ``<->``; all of them without it.
+        multiples
+            How many times as strong as the observed variable the hidden causes of the result are.
+        """
+        given = {"columns": columns, "groups": groups, "pairs": pairs, "multiples": multiples}
+        return benchmarks(self.table, self.claim.design, self.embedding, **given)
 
     @property
     def outcome_variance(self) -> float:

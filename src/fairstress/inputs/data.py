@@ -125,7 +125,7 @@ def read_table(
     columns = _columns(frame, graph)
     n = len(columns[graph.protected])
     weight = _weights(sample_weight, n)
-    x = np.column_stack([_numbers(columns[name], name, "feature") for name in graph.features])
+    x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
     coding, a = _code_protected(columns[graph.protected], graph.protected, reference, shift, weight)
     outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
@@ -154,7 +154,7 @@ def _code_protected(
     column: nw.Series[Any], name: str, reference: Any, shift: float | None, weight: Array
 ) -> tuple[ProtectedCoding, Array]:
     """Code two levels as -1/+1; keep more numeric values as they are."""
-    levels = _levels(column, name)
+    levels = read_levels(column, name)
     if len(levels) == 1:
         raise DataError(
             f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
@@ -180,7 +180,7 @@ def _code_protected(
         )
     if reference is not None:
         raise SettingError(f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out")
-    a = _numbers(column, name, "protected attribute")
+    a = read_numbers(column, name, "protected attribute")
     step = float(np.sqrt(np.cov(a, aweights=weight, ddof=0))) if shift is None else _finite_shift(shift)
     return ProtectedCoding(name, None, step), a
 
@@ -193,9 +193,9 @@ def _finite_shift(shift: Any) -> float:
 
 def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tuple[Any, Any] | None, Array]:
     """Code a two-valued outcome as 0/1; keep any other numeric outcome as it is."""
-    levels = _levels(column, name)
+    levels = read_levels(column, name)
     if len(levels) > 2:
-        coding, coded = None, _numbers(column, name, "outcome")
+        coding, coded = None, read_numbers(column, name, "outcome")
     else:
         coding = (levels[0], levels[-1])
         coded = np.fromiter((value == levels[-1] for value in column.to_list()), dtype=float, count=len(column))
@@ -205,7 +205,7 @@ def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tup
     return coding, coded
 
 
-def _levels(column: nw.Series[Any], name: str) -> list[Any]:
+def read_levels(column: nw.Series[Any], name: str) -> list[Any]:
     """Give the distinct values in sorted order, none missing."""
     _check_complete(column, name)
     values = column.unique().to_list()
@@ -266,7 +266,7 @@ def _check_complete(column: nw.Series[Any], name: str) -> None:
     _refuse(missing, name, "missing", "drop or impute them before the audit; fairstress never does so silently")
 
 
-def _numbers(column: nw.Series[Any], name: str, role: str) -> Array:
+def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     """Give a numeric column as floats; text, booleans, missing and infinite values are refused."""
     if not column.dtype.is_numeric():
         raise DataError(
