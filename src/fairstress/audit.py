@@ -12,18 +12,19 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairstress.errors import SettingError
-from fairstress.inputs.correlation import check_correlation, read_correlation, read_pair
+from fairstress.inputs.correlation import read_correlation, read_pair
 from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.design import describer
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.named import StructuralModel, name_model
+from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
 from fairstress.model.view import FAIR_PART, RESIDUAL
+from fairstress.sensitivity.benchmarks import benchmarks
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.check import Check, Question, check
-from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes
+from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes, without_penalty
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate, evaluate_many
 from fairstress.sensitivity.functional import (
@@ -37,11 +38,11 @@ from fairstress.sensitivity.functional import (
     indirect_effect,
     total_effect,
 )
-from fairstress.sensitivity.profile import ROUNDING, Context, Profile, Progress, profile
+from fairstress.sensitivity.profile import Context, Profile, Progress, profile, read_grid, rounding
 from fairstress.sensitivity.worst_case import Solver, WorstCase
+from fairstress.sensitivity.yardstick import Benchmarks
 from fairstress.threads import one_thread
 
-WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 Bounds = Mapping[tuple[str, str], tuple[float, float]]
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
@@ -65,6 +66,7 @@ class Audit:
     settings: Settings
     claim: Claim
     baselines: dict[str, Baseline]
+    embedding: EmbeddingFactory = Polynomial.of
 
     @classmethod
     @one_thread
@@ -144,19 +146,8 @@ class Audit:
         design, structural_penalty = builder.structure()
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
-        settings = Settings(
-            degrees={e.feature: e.degree for e in design.equations},
-            penalty=structural_penalty,
-            predictor_degree=claim.predictor.degree,
-            predictor_penalty=claim.predictor.penalty,
-            penalise_constant=bool(penalise_constant),
-            max_degree=max_degree,
-            penalties=choice.penalties,
-            cv=cv,
-            mixed=mixed,
-            random_state=random_state,
-        )
-        return cls(graph, table, settings, claim, builder.baselines(claim))
+        settings = builder.settings(claim, structural_penalty, max_degree, cv, random_state)
+        return cls(graph, table, settings, claim, builder.baselines(claim), embedding)
 
     # ------------------------------------------------------------ the two models
 
@@ -185,12 +176,10 @@ class Audit:
         return self._counterfactual_frame(evaluate(self.claim, self._read(correlation)).fit.weights)
 
     def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
-        table, w_A = self.table, self.claim.model_a.weights
-        parts = [worlds(self.claim.design, w_A, w_B[None], people).x_cf[0] for people in self.claim.people()]
-        moved, origin = table.protected.contrasts(table.rows)
-        frame = pd.DataFrame(table.scaling.undo(np.concatenate(parts)), columns=list(self.graph.features))
-        frame.insert(0, self.graph.protected, table.protected.decode(moved.a_cf).to_numpy())
-        return table.one_per_person(frame, origin)
+        x_cf = [
+            worlds(self.claim.design, self.claim.model_a.weights, w_B[None], p).x_cf[0] for p in self.claim.people()
+        ]
+        return name_counterfactuals(self.table, np.concatenate(x_cf))
 
     # ------------------------------------------------------------ how unfair
 
@@ -238,17 +227,12 @@ class Audit:
             Called with (steps done, steps in all).
         """
         position = read_pair(pair, self.graph, self.variables)
-        if grid is not None and not isinstance(grid, Iterable):
-            raise SettingError(f"grid is {grid!r}: give a list of correlations")
-        points = np.linspace(-0.99, 0.99, 201).round(10) + 0.0 if grid is None else list(grid)
-        if len(points) == 0:
-            raise SettingError("grid is empty: give at least one correlation")
         return profile(
             self.claim,
             self._unpenalised,
             (self.variables[position[0]], self.variables[position[1]]),
             position,
-            [check_correlation(p, "the grid") for p in points],
+            read_grid(grid),
             self._context,
             progress,
         )
@@ -408,6 +392,38 @@ class Audit:
         """
         return coefficient(self.table, self.claim, feature, term)
 
+    # ------------------------------------------------------------ how strong is that
+
+    @one_thread
+    def benchmarks(
+        self,
+        *,
+        columns: Any = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        pairs: Iterable[tuple[str, str]] | None = None,
+        multiples: Sequence[float] = (1, 2, 3),
+    ) -> Benchmarks:
+        """Measure the error correlation that leaving out observed variables would induce: yardsticks for hidden ones.
+
+        Equations are fitted by least squares with the audit's degrees and without penalty: what a variable explains is
+        a fact about the data. What is measured: every variable of the graph that is a parent of both ends of a pair,
+        the protected attribute among them, and the columns and groups that are given.
+
+        Parameters
+        ----------
+        columns
+            A table of further columns with the audited rows in the same order, such as ``frame[["age"]]``; each is
+            taken for a cause of every feature in a pair.
+        groups
+            ``{name: variables}`` to be left out together.
+        pairs
+            Pairs of features that the graph joins by ``<->``; all of them without it.
+        multiples
+            How many times as strong as the observed variable the hidden causes of the result are.
+        """
+        given = {"columns": columns, "groups": groups, "pairs": pairs, "multiples": multiples}
+        return benchmarks(self.table, self.claim.design, self.embedding, **given)
+
     @property
     def outcome_variance(self) -> float:
         """Variance of the outcome: the scale on which CFU is large or small."""
@@ -427,28 +443,15 @@ class Audit:
         """The same claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit."""
         if self.settings.penalty == 0:
             return self.claim
-        settings = self.settings
-        choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
-        fair_part = settings.mixed == FAIR_PART
-        builder = ClaimBuilder(self.table, [], choice, Polynomial.of, settings.penalise_constant, fair_part)
-        if self.claim.condition() > WORST_CONDITION:
-            return None
-        try:
-            return builder.claim(self.claim.design, 0.0)
-        except SettingError:
-            return None
-
-    @property
-    def _context(self) -> Context:
-        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
-        log_likelihood = self.claim.model_a.log_likelihood
-        return Context(self.outcome_variance, self._negligible, self.settings.penalty, log_likelihood, levels)
+        return without_penalty(self.table, self.claim, self.settings)
 
     @cached_property
-    def _negligible(self) -> float:
-        """What an exact CFU of 0 looks like after rounding, which ill-conditioned equations enlarge."""
+    def _context(self) -> Context:
+        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
         claim = self._unpenalised or self.claim
-        return max(ROUNDING, (8 * np.finfo(float).eps * claim.condition()) ** 2) * self.outcome_variance
+        log_likelihood = self.claim.model_a.log_likelihood
+        negligible = rounding(claim) * self.outcome_variance
+        return Context(self.outcome_variance, negligible, self.settings.penalty, log_likelihood, levels)
 
     @property
     def _question(self) -> Question:
@@ -459,9 +462,10 @@ class Audit:
             claim=self.claim,
             unpenalised=self._unpenalised,
             describe=describer(self.table),
-            negligible=self._negligible,
+            negligible=self._context.negligible,
             outcome_variance=self.outcome_variance,
             seed=self.settings.random_state or 0,
+            total_effect=not self.graph.fair_edges,
         )
 
     def _solver(
@@ -470,7 +474,7 @@ class Audit:
         """Give what finds the worst case within one p_max."""
         seed = self.settings.random_state if random_state is None else random_state
         is_cfu = isinstance(functional, Unfairness) and sign > 0
-        negligible = self._negligible if is_cfu else -np.inf
+        negligible = self._context.negligible if is_cfu else -np.inf
         make_budget = partial(read_budget, self.graph, self.variables, **budget)
         return Solver(self.claim, self.variables, make_budget, functional, sign, starts, method, seed, negligible)
 

@@ -2,9 +2,9 @@
 
 Usage: python tests/reference/generate.py
 
-Needs linearmodels, semopy and dowhy, and writes ``simulated.csv``, ``counterfactuals.csv`` and ``other_programs.json``
-beside this file. Nothing here uses fairstress, so that the two cannot share a mistake: the table is coded and
-standardised, and the columns of the equations are built, in a few lines of pandas.
+Needs linearmodels, semopy, dowhy and PySensemakr, and writes ``simulated.csv``, ``counterfactuals.csv`` and
+``other_programs.json`` beside this file. Nothing here uses fairstress, so that the two cannot share a mistake: the
+table is coded and standardised, and the columns of the equations are built, in a few lines of pandas.
 
 Which program answers what:
 
@@ -22,6 +22,8 @@ Which program answers what:
 - *Polynomials with a penalty*: none of the programs offers it, so the objective is written out as a sum over rows, with
   every monomial kept, and minimised by scipy. Derivatives are complex steps: nothing is derived by hand.
 - *Counterfactuals with independent errors*: ``dowhy.gcm``.
+- *A coefficient under a hidden common cause*: PySensemakr, which adjusts a least-squares estimate for a confounder with
+  given partial R2 on treatment and outcome. Its treatment is ``ugpa``, its outcome ``lsat``, on the law-school table.
 """
 
 from __future__ import annotations
@@ -36,12 +38,16 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import semopy
+import sensemakr
+import statsmodels.formula.api as smf
 from dowhy import gcm
 from linearmodels.system import SUR
 from scipy import optimize, stats
 
 HERE = Path(__file__).parent
+PROGRAMS = ["linearmodels", "semopy", "scipy", "dowhy", "scikit-learn", "PySensemakr", "statsmodels", "numpy", "pandas"]
 SEED = 20190722
+LAW_SCHOOL = HERE.parents[1] / "src/fairstress/inputs/datasets/law_school.csv.bz2"
 FEATURES = ["school", "test", "pay"]
 PARENTS = {"school": ["group"], "test": ["school"], "pay": ["group", "test"]}
 GRAPH = (
@@ -302,15 +308,63 @@ def counterfactuals(frame: pd.DataFrame, file: Path) -> dict:
     }
 
 
+# ---------------------------------------------------------------- PySensemakr
+
+# partial R2 of the hidden cause with ugpa given race, and with lsat given race and ugpa
+STRENGTHS = ((0.01, 0.02), (0.05, 0.05), (0.1, 0.4), (0.4, 0.1), (0.3, 0.3), (0.6, 0.8), (0.9, 0.95))
+
+
+def sensemakr_adjusted(file: Path) -> dict:
+    """The weight of ugpa in the equation of lsat, adjusted downwards and upwards for hidden causes."""
+    frame = pd.read_csv(file).assign(white=lambda f: np.where(f["race"] == "White", 1.0, -1.0))
+    model = smf.ols("lsat ~ white + ugpa", frame).fit()
+    of = {"model": model, "treatment": "ugpa"}
+    points = [
+        {
+            "r2_treatment": r2_d,
+            "r2_outcome": r2_y,
+            "reduced": float(sensemakr.adjusted_estimate(r2_d, r2_y, **of)),
+            "increased": float(sensemakr.adjusted_estimate(r2_d, r2_y, **of, reduce=False)),
+        }
+        for r2_d, r2_y in STRENGTHS
+    ]
+    return {
+        "description": "PySensemakr adjusted_estimate, lsat on race (White +1, others -1) and ugpa, points per point",
+        "file": file.name,
+        "estimate": float(model.params["ugpa"]),
+        "robustness_value": float(np.squeeze(sensemakr.robustness_value(model, "ugpa"))),
+        "points": points,
+    }
+
+
+def sensemakr_benchmark(file: Path) -> dict:
+    """Sex as a benchmark for a hidden cause of ugpa and lsat, and the region's eleven codes as a group of them."""
+    frame = pd.read_csv(file).assign(white=lambda f: np.where(f["race"] == "White", 1.0, -1.0))
+    outcome, treatment = (smf.ols(f"{of} + sex", frame).fit() for of in ("lsat ~ white + ugpa", "ugpa ~ white"))
+    # by its t and F statistics, since PySensemakr's reading of a model's covariates fails under pandas 3
+    r2_d, r2_y = (sensemakr.partial_r2(t_statistic=m.tvalues["sex"], dof=int(m.df_resid)) for m in (treatment, outcome))
+    bounds = sensemakr.ovb_partial_r2_bound(r2dxj_x=r2_d, r2yxj_dx=r2_y, kd=[1, 2, 3])
+    plain, regions = (smf.ols(f"ugpa ~ white{more}", frame).fit() for more in ("", " + C(region_first)"))
+    F, _, p = regions.compare_f_test(plain)
+    return {
+        "description": "PySensemakr partial_r2, group_partial_r2, ovb_partial_r2_bound; statsmodels' weights of ugpa",
+        "r2_treatment": float(r2_d),
+        "r2_outcome": float(r2_y),
+        "r2_treatment_multiples": bounds["r2dz_x"].tolist(),
+        "estimate_with_sex": float(outcome.params["ugpa"]),
+        "r2_treatment_regions": float(sensemakr.group_partial_r2(f_statistic=F, p=p, dof=regions.df_resid)),
+        "estimate_with_regions": float(smf.ols("lsat ~ white + ugpa + C(region_first)", frame).fit().params["ugpa"]),
+    }
+
+
 def main() -> None:
     """Write the table and the values."""
     table = HERE / "simulated.csv"
     simulate().to_csv(table, index=False)
     frame = pd.read_csv(table)
     z = standardise(frame)
-    programs = ("linearmodels", "semopy", "scipy", "dowhy", "scikit-learn", "numpy", "pandas")
     values = {
-        "programs": {name: importlib.metadata.version(name) for name in programs},
+        "programs": {name: importlib.metadata.version(name) for name in PROGRAMS},
         "data": {"file": table.name, "rows": len(frame), "seed": SEED, "recipe": RECIPE},
         "units": "weights and scales: features standardised (divisor n), group -1/+1 with south +1",
         "sur_at_given_covariances": sur_at_given_covariances(z),
@@ -318,6 +372,8 @@ def main() -> None:
         "sem": sem(z),
         "penalised": penalised(z),
         "counterfactuals": counterfactuals(frame, HERE / "counterfactuals.csv"),
+        "sensemakr": sensemakr_adjusted(LAW_SCHOOL),
+        "sensemakr_benchmark": sensemakr_benchmark(LAW_SCHOOL),
     }
     (HERE / "other_programs.json").write_text(json.dumps(values, indent=1) + "\n")
 

@@ -1,4 +1,4 @@
-"""fairstress against linearmodels, semopy, scipy and dowhy: their values are stored, made by ``generate.py``.
+"""fairstress against linearmodels, semopy, scipy, dowhy and PySensemakr, whose values ``generate.py`` has stored.
 
 Weights and scales are compared in standardised units, where they are of size 1, to 1e-11. The linear systems have
 condition numbers below 100, so rounding leaves thirteen digits, and the stored values are optima to that precision.
@@ -141,3 +141,56 @@ def test_dowhys_counterfactuals_differ_between_linear_and_quadratic_equations_an
     correlated = audit.counterfactuals(pairs_of(STORED["sem"]["points"][0]))
     assert (stored["linear_pay"] - stored["quadratic_pay"]).abs().max() > 1  # pay has a standard deviation of 5
     assert (stored["linear_pay"] - correlated["pay"]).abs().max() > 1
+
+
+# ---------------------------------------------------------------- a hidden common cause of a treatment and an outcome
+
+
+@pytest.fixture(scope="module")
+def linear_law_school(law_frame: pd.DataFrame, law_graph: fs.CausalGraph) -> fs.Audit:
+    settings = {"degrees": {"ugpa": 1, "lsat": 1}, "penalty": 0.0, "predictor_degree": 1, "predictor_penalty": 0.0}
+    return fs.Audit.fit(law_frame, law_graph, reference="White", **settings)
+
+
+def error_correlation(r2_treatment: float, r2_outcome: float) -> float:
+    """The correlation of the errors in size, from ``rho^2 / (1 - rho^2) = R2_Y R2_D / (1 - R2_D)``."""
+    odds = r2_outcome * r2_treatment / (1 - r2_treatment)
+    return float(np.sqrt(odds / (1 + odds)))
+
+
+@pytest.mark.parametrize(
+    "point", STORED["sensemakr"]["points"], ids=lambda p: f"{p['r2_treatment']:g}-{p['r2_outcome']:g}"
+)
+def test_bounds_of_a_coefficient_are_the_adjusted_estimates_of_sensemakr(
+    point: dict[str, float], linear_law_school: fs.Audit
+) -> None:
+    rho = error_correlation(point["r2_treatment"], point["r2_outcome"])
+    audit = linear_law_school
+    lower, upper = audit.bounds(audit.coefficient("lsat", "ugpa"), rho)
+    # a cause that raises both makes the plain estimate too large: the adjusted one is the smaller
+    assert lower.correlation.loc["ugpa", "lsat"] == rho
+    assert upper.correlation.loc["ugpa", "lsat"] == -rho
+    # least squares in three well-conditioned columns on both sides; a correlation enlarges its rounding by no more
+    # than rho / sqrt(1 - rho^2), at most 3 here
+    assert lower.value == pytest.approx(point["reduced"], rel=1e-11, abs=1e-11)
+    assert upper.value == pytest.approx(point["increased"], rel=1e-11, abs=1e-11)
+
+
+def test_model_b_with_either_sign_has_the_adjusted_estimates_of_sensemakr_as_weights(
+    linear_law_school: fs.Audit,
+) -> None:
+    audit, unit = linear_law_school, linear_law_school.table.scaling.deviation
+    for point in STORED["sensemakr"]["points"]:
+        rho = error_correlation(point["r2_treatment"], point["r2_outcome"])
+        for p, expected in ((rho, point["reduced"]), (-rho, point["increased"])):
+            weight = audit.model_b({("ugpa", "lsat"): p}).weights["lsat", "ugpa"] * unit[1] / unit[0]
+            assert weight == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+def test_a_cause_of_sensemakrs_robustness_value_takes_the_coefficient_to_nothing(linear_law_school: fs.Audit) -> None:
+    stored = STORED["sensemakr"]
+    rho = error_correlation(stored["robustness_value"], stored["robustness_value"])
+    audit = linear_law_school
+    lower, upper = audit.bounds(audit.coefficient("lsat", "ugpa"), rho)
+    assert lower.value == pytest.approx(0, abs=1e-11)
+    assert upper.value == pytest.approx(2 * stored["estimate"], rel=1e-11)

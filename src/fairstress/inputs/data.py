@@ -121,7 +121,7 @@ def read_table(
     columns = _columns(frame, graph)
     n = len(columns[graph.outcome])
     weight = _weights(sample_weight, n)
-    x = np.column_stack([_numbers(columns[name], name, "feature") for name in graph.features])
+    x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
     protected, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
     coding, a = _read_protected(protected, graph.protected, weight, contrast=contrast, **ways)
     if graph.confounds_protected and coding.levels is not None and not coding.is_binary:
@@ -161,8 +161,8 @@ def _read_protected(
     if len(columns) == 1:
         (column,) = columns
         is_number = column.dtype.is_numeric()
-        levels = _levels(column, name)
-        numbers = _numbers(column, name, "protected attribute") if is_number and len(levels) > 2 else None
+        levels = read_levels(column, name)
+        numbers = read_numbers(column, name, "protected attribute") if is_number and len(levels) > 2 else None
         return code_protected(column.to_list(), levels, numbers, name, weight, **options)
     combined = [JOINT.join(str(value) for value in row) for row in zip(*(c.to_list() for c in columns), strict=True)]
     return code_protected(combined, sorted(set(combined)), None, name, weight, **options)
@@ -170,9 +170,9 @@ def _read_protected(
 
 def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tuple[Any, Any] | None, Array]:
     """Code a two-valued outcome as 0/1; keep any other numeric outcome as it is."""
-    levels = _levels(column, name)
+    levels = read_levels(column, name)
     if len(levels) > 2:
-        coding, coded = None, _numbers(column, name, "outcome")
+        coding, coded = None, read_numbers(column, name, "outcome")
     else:
         coding = (levels[0], levels[-1])
         coded = np.fromiter((value == levels[-1] for value in column.to_list()), dtype=float, count=len(column))
@@ -182,7 +182,7 @@ def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tup
     return coding, coded
 
 
-def _levels(column: nw.Series[Any], name: str) -> list[Any]:
+def read_levels(column: nw.Series[Any], name: str) -> list[Any]:
     """Give the distinct values in sorted order, none missing."""
     _check_complete(column, name)
     values = column.unique().to_list()
@@ -243,7 +243,7 @@ def _check_complete(column: nw.Series[Any], name: str) -> None:
     _refuse(missing, name, "missing", "drop or impute them before the audit; fairstress never does so silently")
 
 
-def _numbers(column: nw.Series[Any], name: str, role: str) -> Array:
+def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     """Give a numeric column as floats; text, booleans, missing and infinite values are refused."""
     if not column.dtype.is_numeric():
         raise DataError(

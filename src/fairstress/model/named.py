@@ -1,4 +1,4 @@
-"""A fit with names put to its numbers, as users see it."""
+"""A fit, and its counterfactuals, with names put to the numbers, as users see them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fairstress.errors import Status
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 
@@ -35,3 +37,11 @@ def name_model(fitted: Fit, design: Design) -> StructuralModel:
         log_likelihood=fitted.log_likelihood,
         status=fitted.status,
     )
+
+
+def name_counterfactuals(table: Table, x_cf: Array) -> pd.DataFrame:
+    """Put names to the contrasts' counterfactual features (r, m), one row per person and value, in its units."""
+    moved, origin = table.protected.contrasts(table.rows)
+    frame = pd.DataFrame(table.scaling.undo(x_cf), columns=list(table.graph.features))
+    frame.insert(0, table.graph.protected, table.protected.decode(moved.a_cf).to_numpy())
+    return table.one_per_person(frame, origin)

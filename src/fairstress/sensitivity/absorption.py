@@ -91,7 +91,9 @@ def _span(equation: Equation, design: Design, protected: str) -> Span:
 
 
 def _inputs(equation: Equation, design: Design, protected: str) -> list[str]:
-    return [protected] * equation.uses_protected + [design.equations[k].feature for k in equation.parents]
+    """Names of an equation's inputs; each level of a protected attribute with several is a variable of its own."""
+    own = [f"{protected}={level:g}" for level in equation.levels] or [protected]
+    return own * equation.uses_protected + [design.equations[k].feature for k in equation.parents]
 
 
 def _itself(name: str) -> Monomial:
@@ -196,7 +198,8 @@ class _Words:
 
     @property
     def order(self) -> list[str]:
-        return [self.protected, *(e.feature for e in self.design.equations)]
+        levels = {f"{self.protected}={level:g}" for e in self.design.equations for level in e.levels}
+        return [self.protected, *sorted(levels), *(e.feature for e in self.design.equations)]
 
     def equation(self, name: str) -> str:
         """``race and ugpa, degree 2``."""

@@ -160,7 +160,7 @@ def _outside_the_rules(question: Question, pairs: Sequence[Edge]) -> str:
         return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
     if not question.total_effect:
         return f"The rules are about the total effect of {protected}, not about single paths."
-    claim, G = question.claim, question.claim.system.moments.G
+    claim, G = question.claim, question.claim.gram
     for equation, where in zip(claim.design.equations, claim.design.slices, strict=True):
         column = dependent_column(G[where, where])
         if column is not None:

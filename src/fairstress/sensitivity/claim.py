@@ -21,14 +21,16 @@ from fairstress.model.design import (
     describer,
     structural_moments,
 )
-from fairstress.model.embedding import EmbeddingFactory, Input
+from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
 from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
 from fairstress.model.selection import choose_predictor, choose_structure
 from fairstress.model.threshold import Likelihood, ThresholdSystem, make_system
-from fairstress.model.view import View
+from fairstress.model.view import FAIR_PART, RESIDUAL, View
 
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
+
+WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,16 @@ class Claim:
         """Whether a hidden cause may lie behind a two-valued protected attribute, the first variable of P."""
         return isinstance(self.system, ThresholdSystem)
 
+    @property
+    def gram(self) -> Array:
+        """Cross-products of all features' columns, equation by equation."""
+        system = self.system.features if isinstance(self.system, ThresholdSystem) else self.system
+        return system.moments.G
+
     def condition(self) -> float:
         """The worst condition number among the equations' Gram matrices, in unit-norm columns."""
-        system = self.system.features if isinstance(self.system, ThresholdSystem) else self.system
-        G = system.moments.G
-        scale = np.sqrt(np.diag(G))
-        unit = G / np.outer(scale, scale)
+        scale = np.sqrt(np.diag(self.gram))
+        unit = self.gram / np.outer(scale, scale)
         return max(float(np.linalg.cond(unit[where, where])) for where in self.design.slices)
 
 
@@ -193,6 +199,21 @@ class ClaimBuilder:
         moved, _ = coding.contrasts(rows)
         return Claim(moved, design, system, model_a, view, self.predictor(_source(self.table, view)))
 
+    def settings(self, claim: Claim, penalty: float, max_degree: int, cv: int, random_state: int | None) -> Settings:
+        """Write down how the audit was set up."""
+        return Settings(
+            degrees={e.feature: e.degree for e in claim.design.equations},
+            penalty=penalty,
+            predictor_degree=claim.predictor.degree,
+            predictor_penalty=claim.predictor.penalty,
+            penalise_constant=self.penalise_constant,
+            max_degree=max_degree,
+            penalties=self.choice.penalties,
+            cv=cv,
+            mixed=FAIR_PART if self.fair_part else RESIDUAL,
+            random_state=random_state,
+        )
+
     def predictor(self, source: Source) -> Predictor:
         """Choose and fit a predictor on some inputs."""
         options: dict[str, bool] = {
@@ -228,6 +249,18 @@ class ClaimBuilder:
             audited = claim.predict(block, residuals(claim.design, claim.model_a.weights, block))
             total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
         return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty)
+
+
+def without_penalty(table: Table, claim: Claim, settings: Settings) -> Claim | None:
+    """Build the same claim with structural penalty 0; None where nearly collinear columns leave no reliable fit."""
+    choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
+    builder = ClaimBuilder(table, [], choice, Polynomial.of, settings.penalise_constant, settings.mixed == FAIR_PART)
+    if claim.condition() > WORST_CONDITION:
+        return None
+    try:
+        return builder.claim(claim.design, 0.0)
+    except SettingError:
+        return None
 
 
 def _source(table: Table, view: View) -> Source:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import Status
-from fairstress.inputs.correlation import pair_matrix
+from fairstress.errors import SettingError, Status
+from fairstress.inputs.correlation import check_correlation, pair_matrix
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
 from fairstress.sensitivity.claim import Claim
@@ -90,6 +90,23 @@ class Profile:
         from fairstress.report.summary import profile_summary
 
         return profile_summary(self)
+
+
+def rounding(claim: Claim) -> float:
+    """What an exact CFU of 0 looks like, as a share of the outcome's variance; ill-conditioned equations enlarge it."""
+    return float(max(ROUNDING, (8 * np.finfo(float).eps * claim.condition()) ** 2))
+
+
+def read_grid(grid: Iterable[float] | None) -> list[float]:
+    """Check a grid of correlations; 201 points from -0.99 to 0.99 without one."""
+    if grid is None:
+        return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]
+    if not isinstance(grid, Iterable):
+        raise SettingError(f"grid is {grid!r}: give a list of correlations")
+    points = [check_correlation(p, "the grid") for p in grid]
+    if not points:
+        raise SettingError("grid is empty: give at least one correlation")
+    return points
 
 
 def profile(
