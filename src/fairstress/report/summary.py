@@ -38,7 +38,8 @@ SHOWN = (
 
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
-    return "\n\n".join([_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit)])
+    parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit), _what_can_matter(audit)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def check_summary(check: Check) -> str:
@@ -227,6 +228,14 @@ def _predictors(audit: Audit) -> str:
         f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}."
     )
     return "\n".join(lines) + "\n" + _fill(note)
+
+
+def _what_can_matter(audit: Audit) -> str:
+    """All free pairs together, at penalty 0; each alone is in the check's own summary."""
+    if all(audit.graph.protected in pair for pair in audit.graph.pairs):
+        return ""
+    check = audit.check()
+    return _fill(f"At structural penalty 0. {_finding(check.together, check.outcome_variance)}")
 
 
 # ---------------------------------------------------------------- the check
