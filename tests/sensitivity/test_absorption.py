@@ -222,7 +222,7 @@ def test_an_embedding_that_is_no_polynomial_is_left_to_the_probe():
 def test_rules_do_not_speak_of_single_paths_nor_of_hidden_causes_of_the_protected_attribute(law_audit):
     found = check(replace(law_audit._question, total_effect=False)).together
     assert found.verdict is Verdict.NO_RULE
-    assert found.cfu <= law_audit._negligible
+    assert found.cfu <= law_audit._context.negligible
     assert "not about single paths" in found.reason
     graph = fs.CausalGraph.parse(f"{law_audit.graph}; race <-> lsat", protected="race", outcome="zfya")
     wider = replace(law_audit._question, graph=graph, variables=("race", "ugpa", "lsat"), unpenalised=None)

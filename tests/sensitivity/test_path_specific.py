@@ -156,6 +156,19 @@ def test_direct_and_indirect_effects_of_law_school_run_apart_while_the_total_sta
     assert indirect[1].value == pytest.approx(total - low.value, rel=1e-6)
 
 
+def test_a_table_of_effects_holds_the_bounds_of_each():
+    _, audit = simulated((), 400, 9)
+    table = audit.effects(0.3).set_index(["feature", "effect"])
+    assert list(table.index.get_level_values(0).unique()) == ["x", "z", "v"]
+    assert (table["low"] <= table["model_a"] + 1e-9).all()
+    assert (table["model_a"] <= table["high"] + 1e-9).all()
+    low, high = audit.bounds(audit.direct_effect("v"), 0.3)
+    assert table.loc[("v", "direct"), ["low", "high"]].tolist() == [low.value, high.value]
+    assert table.loc[("x", "indirect"), ["low", "high"]].abs().max() < 1e-9  # nothing stands between a and x
+    parts = table["model_a"].unstack()
+    np.testing.assert_allclose(parts["direct"] + parts["indirect"], parts["total"], rtol=1e-9)
+
+
 def test_effects_are_those_of_the_linear_truth():
     truth, audit = simulated((("a", "x"),), 40_000, 6)
     w = audit.model_b(TRUE).weights
