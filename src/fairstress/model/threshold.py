@@ -38,14 +38,13 @@ class ThresholdSystem:
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
-        if not (check_minima and self.features.penalties.any()):
-            return [self._fit(one, start) for one in P]
-        ends = [self._with_penalties(factor * self.features.penalties) for factor in (1e-4, 1e4)]
-        found = []
-        for one in P:
-            starts = [start, *(end._fit(one, start, tolerance=1e-4) for end in ends)]
-            found.append(best_fit([self._fit(one, other) for other in starts], self.features.moments.n))
-        return found
+        sides = [[start] * len(P)]
+        if check_minima and self.features.penalties.any():
+            sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
+        n = self.features.moments.n
+        return [
+            best_fit([self._fit(one, other) for other in others], n) for one, *others in zip(P, *sides, strict=True)
+        ]
 
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
@@ -96,7 +95,7 @@ class ThresholdSystem:
         M = self.features.moments
         return np.block([[M.S, -M.C.T], [-M.C, M.G]])
 
-    def _fit(self, P: Array, start: Fit, tolerance: float = TOLERANCE) -> Fit:
+    def _fit(self, P: Array, start: Fit) -> Fit:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
         at, z = self._at(P), self._coordinates(start)
         status = Status.STEP_LIMIT
@@ -106,7 +105,7 @@ class ThresholdSystem:
             decrease = -float(g @ step) / 2
             longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
             length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
-            if decrease <= tolerance * self.features.moments.n and length == 1.0:
+            if decrease <= TOLERANCE * self.features.moments.n and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
             trial = self._objective(z + length * step, at)
@@ -178,10 +177,12 @@ class ThresholdSystem:
 
     # ------------------------------------------------------------ in and out
 
-    def _with_penalties(self, penalties: Array) -> ThresholdSystem:
-        other = replace(self, features=replace(self.features, penalties=penalties))
-        other._columns.extend(self._columns)
-        return other
+    def _features_at(self, factor: float, P: Array, start: Fit) -> list[Fit]:
+        """Fits of the features alone at another size of the penalty, to start from."""
+        other = replace(self.features, penalties=factor * self.features.penalties)
+        gamma = start.weights[self._n_weights :]
+        found = other.fits(P[:, 1:, 1:], start, check_minima=False)
+        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in found]
 
     def _coordinates(self, fitted: Fit) -> Array:
         u, b = np.exp(-fitted.log_scales), self.features.feature_of
