@@ -26,10 +26,13 @@ def test_the_demonstration_prints_what_the_readme_shows():
 
 
 def test_the_python_lines_print_what_the_readme_shows():
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(after("## In Python", "python"), {})  # the README's own lines
-    assert printed.getvalue() == after("print(audit.profile(", "text")
+    names: dict[str, object] = {}
+    for opening in ("## In Python", "What moves a claim most"):
+        code = after(opening, "python")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, names)  # the README's own lines
+        assert printed.getvalue() == after(code, "text")
 
 
 @pytest.fixture
