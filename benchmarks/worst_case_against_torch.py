@@ -7,7 +7,7 @@ with fairstress's, once on the budgets that both finished and once with fairstre
 counts. Algorithm 1 is one ascent from one start; fairstress's search makes a dozen, and a scan, to be sure of the
 maximum. So one ascent of fairstress's, from the last budget's end, is timed too.
 Exits with 1 if one ascent is less than 500 times faster or the whole search less than 100 times, or if PyTorch finds a
-member of fairstress's set whose CFU is larger than fairstress's by more than 0.1 %, both by fairstress's evaluation.
+member of fairstress's set whose CFU is larger than that of either by more than 0.1 %, all by fairstress's evaluation.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Ours:
     curve: fs.Curve
     seconds: np.ndarray  # (26,) what follows the last search is shared out
     ascent_seconds: np.ndarray  # (25,) one ascent with all rows for each budget above 0
+    ascent_cfu: np.ndarray  # (26,) where it ended
 
 
 def nhs_audit(folder: Path) -> fs.Audit:
@@ -71,19 +72,20 @@ def run_fairstress(audit: fs.Audit) -> Ours:
         progress=lambda done, total: clock.append(time.perf_counter()),
     )
     rest = time.perf_counter() - clock[-1]
-    return Ours(curve, np.diff(clock) + rest / GRID.size, one_ascent_each(audit))
+    return Ours(curve, np.diff(clock) + rest / GRID.size, *one_ascent_each(audit))
 
 
-def one_ascent_each(audit: fs.Audit) -> np.ndarray:
-    """Seconds of a single ascent per budget, from small correlations and then from the end of the budget before."""
-    seconds, p = [], None
+def one_ascent_each(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds and CFU of a single ascent per budget, from small correlations and then from the end of the one before."""
+    seconds, values, p = [], [0.0], None
     for p_max in GRID[1:]:
         budget = read_budget(audit.graph, audit.variables, p_max, min_eigenvalue=MIN_EIGENVALUE)
         task = Search(audit.claim, budget, Unfairness(), sign=1.0, starts=1, scan=1)
         start = budget.project(np.full(len(budget.pairs), 0.1 * p_max) if p is None else p)
-        taken, (p, _, _) = timed(lambda task=task, start=start: climb(task, start))
+        taken, (p, value, _) = timed(lambda task=task, start=start: climb(task, start))
         seconds.append(taken)
-    return np.array(seconds)
+        values.append(value)
+    return np.array(seconds), np.array(values)
 
 
 def choose_threads(known: Known, settings: Settings) -> int:
@@ -140,13 +142,16 @@ def in_set(P: np.ndarray, p_max: float) -> bool:
 
 def print_curves(audit: fs.Audit, ours: Ours, theirs: list[Reached]) -> list[str]:
     """Both curves side by side; gives the budgets where PyTorch found more within the set."""
-    print(f"{'p_max':>7}{'fairstress':>13}{'PyTorch':>13}{'the same P by':>15}{'smallest':>12}{'in the':>8}", end="")
+    print(
+        f"{'p_max':>7}{'fairstress':>13}{'one ascent':>13}{'PyTorch':>13}{'the same P by':>15}{'smallest':>12}{'in the':>8}",
+        end="",
+    )
     print(f"{'halved':>8}{'fairstress':>12}{'PyTorch':>10}")
-    print(f"{'':>7}{'CFU':>13}{'CFU':>13}{'fairstress':>15}{'eigenvalue':>12}{'set':>8}", end="")
+    print(f"{'':>7}{'CFU':>13}{'CFU':>13}{'CFU':>13}{'fairstress':>15}{'eigenvalue':>12}{'set':>8}", end="")
     print(f"{'steps':>8}{'seconds':>12}{'seconds':>10}")
     missed = []
     for i, (point, seconds) in enumerate(zip(ours.curve.points, ours.seconds, strict=True)):
-        line = f"{point.p_max:>7.4f}{point.value:>13.4e}"
+        line = f"{point.p_max:>7.4f}{point.value:>13.4e}{ours.ascent_cfu[i]:>13.4e}"
         if i >= len(theirs):
             print(f"{line}{'not reached':>13}{'':>43}{seconds:>12.3f}")
             continue
@@ -157,7 +162,7 @@ def print_curves(audit: fs.Audit, ours: Ours, theirs: list[Reached]) -> list[str
             end="",
         )
         print(f"{end.halved:>8}{seconds:>12.3f}{end.seconds:>10.2f}")
-        if member and end.p_max > 0 and point.value < value * (1 - MOST_MISSED):
+        if member and end.p_max > 0 and min(point.value, ours.ascent_cfu[i]) < value * (1 - MOST_MISSED):
             missed.append(f"PyTorch found more at p_max = {end.p_max:.4f}")
     return missed
 

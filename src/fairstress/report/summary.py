@@ -92,8 +92,10 @@ def curve_summary(curve: Curve) -> str:
     lines = [f"Worst case within {last.budget} budgets (least eigenvalue {last.floor:g} at the largest)", ""]
     lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
-        without = "none" if curve.cfu_unpenalised is None else f"{curve.cfu_unpenalised[i]:.4e}"
-        lines.append(f"{point.p_max:>8.3f}{point.value:>14.4e}{without:>18}{-point.log_likelihood_drop:>17.2f}")
+        without = "none" if curve.cfu_unpenalised is None else _cfu(curve, curve.cfu_unpenalised[i])
+        lines.append(
+            f"{point.p_max:>8.3f}{_cfu(curve, point.value):>14}{without:>18}{-point.log_likelihood_drop:>17.2f}"
+        )
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
     text = f"The unfairness of the baselines, for comparison: {_join(levels)}."
     if curve.shows_penalty_only:
@@ -274,8 +276,8 @@ def _profile_table(profile: Profile) -> str:
     return "\n".join(lines)
 
 
-def _cfu(profile: Profile, value: float) -> str:
-    return "0" if profile.is_rounding(value) else f"{value:.4e}"
+def _cfu(found: Profile | Curve, value: float) -> str:
+    return "0" if value <= found.context.negligible else f"{value:.4e}"
 
 
 def _shown(correlation: Any) -> list[int]:
