@@ -76,7 +76,7 @@ def run_fairstress(audit: fs.Audit) -> Ours:
 
 
 def one_ascent_each(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds and CFU of a single ascent per budget, from small correlations and then from the end of the one before."""
+    """Seconds and CFU of one ascent per budget, from small correlations and then from the end of the one before."""
     seconds, values, p = [], [0.0], None
     for p_max in GRID[1:]:
         budget = read_budget(audit.graph, audit.variables, p_max, min_eigenvalue=MIN_EIGENVALUE)
@@ -142,13 +142,11 @@ def in_set(P: np.ndarray, p_max: float) -> bool:
 
 def print_curves(audit: fs.Audit, ours: Ours, theirs: list[Reached]) -> list[str]:
     """Both curves side by side; gives the budgets where PyTorch found more within the set."""
-    print(
-        f"{'p_max':>7}{'fairstress':>13}{'one ascent':>13}{'PyTorch':>13}{'the same P by':>15}{'smallest':>12}{'in the':>8}",
-        end="",
-    )
-    print(f"{'halved':>8}{'fairstress':>12}{'PyTorch':>10}")
-    print(f"{'':>7}{'CFU':>13}{'CFU':>13}{'CFU':>13}{'fairstress':>15}{'eigenvalue':>12}{'set':>8}", end="")
-    print(f"{'steps':>8}{'seconds':>12}{'seconds':>10}")
+    first = ("p_max", "fairstress", "one ascent", "PyTorch", "the same P by", "smallest", "in the", "halved")
+    second = ("", "CFU", "CFU", "CFU", "fairstress", "eigenvalue", "set", "steps")
+    for names, last in ((first, ("fairstress", "PyTorch")), (second, ("seconds", "seconds"))):
+        cells = zip((*names, *last), (7, 13, 13, 13, 15, 12, 8, 8, 12, 10), strict=True)
+        print("".join(f"{name:>{width}}" for name, width in cells))
     missed = []
     for i, (point, seconds) in enumerate(zip(ours.curve.points, ours.seconds, strict=True)):
         line = f"{point.p_max:>7.4f}{point.value:>13.4e}{ours.ascent_cfu[i]:>13.4e}"
