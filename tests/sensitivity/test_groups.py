@@ -180,3 +180,14 @@ def test_what_cannot_be_a_protected_attribute_is_refused(frame):
         fs.CausalGraph.parse("a -> x", protected=("a", "q"), outcome="y")
     with pytest.raises(GraphError, match="protected is 3: give the name of a column"):
         fs.CausalGraph(edges=(("a", "x"),), protected=3, outcome="y")
+
+
+def test_summaries_say_who_is_moved_where(audit, aged, frame):
+    text = audit.summary().replace("\n", " ")
+    sizes = frame["a"].value_counts()
+    assert f"{sizes['red']} red, {sizes['blue']} blue and {sizes['green']} green; people are moved to every" in text
+    assert "red is the reference" in text
+    to_red = fs.Audit.fit(frame, GRAPH, reference="red", contrast="red", **OPTIONS)
+    assert "people are moved to red, and red is" in to_red.summary().replace("\n", " ")
+    by_value = fs.Audit.fit(aged, GRAPH, contrast=[30, 60], **OPTIONS)
+    assert "a is numeric; the counterfactual sets it to 30 and 60" in by_value.summary().replace("\n", " ")

@@ -202,3 +202,10 @@ def test_an_unknown_way_for_mixed_features_is_refused():
     truth, _ = simulated((), 300, 1)
     with pytest.raises(SettingError, match="mixed is 'both': give 'residual' or 'fair part'"):
         fs.Audit.fit(truth.frame, graph_with(()), mixed="both", **OPTIONS)
+
+
+def test_the_summary_says_which_edges_are_called_fair_and_what_the_predictor_looks_at():
+    _, audit = simulated((("a", "x"),), 300, 1)
+    text = audit.summary().replace("\n", " ")
+    assert "Called fair, and so not counted: influence along a -> x." in text
+    assert "The predictor looks at x, residual of z and residual of v." in text

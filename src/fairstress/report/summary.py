@@ -161,21 +161,32 @@ def _percent(share: float) -> str:
 
 
 def _data(table: Table) -> str:
-    graph, coding = table.graph, table.protected
+    graph = table.graph
     head = f"Audit of a predictor of {graph.outcome} for counterfactual fairness with respect to {graph.protected}"
-    if coding.levels is None:
-        groups = f"{coding.name} is numeric; the counterfactual moves it by {coding.shift:.4g}"
-    else:
-        sizes = table.group_sizes()
-        low, high = coding.levels
-        groups = (
-            f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1); "
-            f"the counterfactual of each group is the other"
-        )
     outcome = ""
     if table.outcome_levels is not None:
         outcome = f" The outcome has two values; predictions are probabilities of {table.outcome_levels[1]!r}."
-    return head + "\n" + _fill(f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {groups}.{outcome}")
+    return head + "\n" + _fill(f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {_groups(table)}.{outcome}")
+
+
+def _groups(table: Table) -> str:
+    """Who is there, and what they are compared with."""
+    coding, sizes = table.protected, table.group_sizes()
+    targets = _join(
+        f"{value:.4g}" if coding.levels is None else str(value) for value in map(coding.level, coding.targets)
+    )
+    if coding.levels is None:
+        moved = f"sets it to {targets}" if coding.targets else f"moves it by {coding.shift:.4g}"
+        return f"{coding.name} is numeric; the counterfactual {moved}"
+    if coding.is_binary and not coding.targets:
+        low, high = coding.levels
+        return (
+            f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1); "
+            f"the counterfactual of each group is the other"
+        )
+    shown = _join(f"{count:,} {level}" for level, count in sizes.items())
+    others = "every other level" if len(coding.targets) == len(coding.levels) else targets
+    return f"{shown}; people are moved to {others}, and {coding.level(coding.reference_code)} is the reference"
 
 
 def _assumptions(audit: Audit) -> str:
@@ -189,8 +200,17 @@ def _assumptions(audit: Audit) -> str:
     )
     return _fill(
         f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
-        f"Model B gives them a correlation. {hidden}{_threshold(audit)}"
+        f"Model B gives them a correlation. {hidden}{_threshold(audit)}{_criterion(audit)}"
     )
+
+
+def _criterion(audit: Audit) -> str:
+    """Say which paths count, where some edges are called fair."""
+    fair = [f"{a} -> {b}" for a, b in audit.graph.fair_edges]
+    if not fair:
+        return ""
+    seen = _join(audit.claim.view.names)
+    return f" Called fair, and so not counted: influence along {_join(fair)}. The predictor looks at {seen}."
 
 
 def _threshold(audit: Audit) -> str:
