@@ -61,7 +61,7 @@ def test_run_prints_a_summary_and_writes_json_that_repeats_the_audit(folder, law
     assert result.exit_code == 0, result.stderr
     assert "The pair ugpa <-> lsat" in result.stdout
     written = json.loads((folder / "audit-results.json").read_text())
-    assert written["schema"] == 1
+    assert written["schema"] == 2
     assert written["data"]["rows"] == 21791
     assert len(written["data"]["sha256"]) == 64
     assert written["settings"]["degrees"] == {"ugpa": 1, "lsat": 2}

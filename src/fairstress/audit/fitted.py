@@ -148,10 +148,35 @@ class Fitted:
         return self._counterfactual_frame(evaluate(self.claim, self._read(correlation)).fit.weights)
 
     def _counterfactual_frame(self, w_B: Array) -> pd.DataFrame:
-        x_cf = [
-            worlds(self.claim.design, self.claim.model_a.weights, w_B[None], p).x_cf[0] for p in self.claim.people()
-        ]
-        return name_counterfactuals(self.table, np.concatenate(x_cf))
+        return name_counterfactuals(self.table, self.counterfactual_rows(w_B))
+
+    def counterfactual_rows(self, w_B: Array) -> Array:
+        """Counterfactual features (r, m), standardised, of each distinct row and value that its people are moved to."""
+        w_A, design = self.claim.model_a.weights, self.claim.design
+        return np.concatenate([worlds(design, w_A, w_B[None], people).x_cf[0] for people in self.claim.people()])
+
+    def refitted(
+        self, *, degrees: Mapping[str, int] | None = None, penalty: float | None = None, keep: ArrayLike | None = None
+    ) -> Self:
+        """The same audit with some settings changed, or on some of the rows; nothing is cross-validated anew.
+
+        Parameters
+        ----------
+        degrees, penalty
+            Of the structural equations; as they are without it.
+        keep
+            Which rows to keep, one truth value per row.
+        """
+        settings, table = self.settings, self.table if keep is None else self.table.keep(np.asarray(keep, dtype=bool))
+        chosen = {**settings.degrees, **(degrees or {})}
+        fixed = (chosen, settings.penalty if penalty is None else penalty)
+        predictor = (settings.predictor_degree, settings.predictor_penalty)
+        choice = Choice.of(self.graph, *fixed, *predictor, settings.max_degree, settings.penalties)
+        fair_part = settings.mixed == FAIR_PART
+        builder = ClaimBuilder(table, [], choice, self.embedding, settings.penalise_constant, fair_part)
+        claim = builder.claim(*builder.structure())
+        changed = builder.settings(claim, fixed[1], settings.max_degree, settings.cv, settings.random_state)
+        return type(self)(self.graph, table, changed, claim, builder.baselines(claim), self.embedding)
 
     # ------------------------------------------------------------ how unfair
 

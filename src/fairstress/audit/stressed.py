@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairstress.audit.dossier import Dossier, gather
 from fairstress.audit.fitted import Fitted
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
@@ -284,6 +286,33 @@ class Audit(Fitted):
         """
         given = {"columns": columns, "groups": groups, "pairs": pairs, "multiples": multiples}
         return benchmarks(self.table, self.claim.design, self.embedding, **given)
+
+    def report(self, path: str | Path, p_max: float = 0.3, *, labels: bool = False, **questions: Any) -> Dossier:
+        """Write a report that people can read: one HTML file with everything in it.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+        p_max
+            The agreed budget.
+        labels
+            Whether to show the labels of the rows that move most; they may name people.
+        questions
+            ``reason`` for the budget, ``budgets`` of the curve, ``levels`` as ``{name: (CFU, reason)}``, ``budget`` and
+            ``min_eigenvalue`` as in `worst_case`.
+
+        Returns
+        -------
+        Dossier
+            What was found.
+        """
+        from fairstress.report.page import write_page
+        from fairstress.report.results import dossier_results
+
+        found = gather(self, p_max, **questions)
+        write_page(path, dossier_results(found), labels=labels)
+        return found
 
     def summary(self) -> str:
         """Say in prose what was assumed and fitted."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.graph import JOINT, CausalGraph
@@ -55,6 +55,15 @@ class Table:
             raise SettingError(f"cv is {k!r}: give a number of folds from 2 to the number of rows, {counted.size}")
         parts = np.array_split(counted, k)
         return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def keep(self, which: NDArray[np.bool_]) -> Table:
+        """The same table with the weight of all other rows set to 0; coding and scaling stay."""
+        if which.shape != self.weight.shape:
+            raise SettingError(f"keep has shape {which.shape}, but the data have {self.weight.size} rows")
+        weight = np.where(which, self.weight, 0.0)
+        if not weight.any():
+            raise SettingError("keep leaves no row with weight")
+        return replace(self, weight=weight, rows=_gather(self.rows, self.row_of, self.y, weight, keep_all=True))
 
     def mean_by_row(self, values: Array) -> Array:
         """(n,) the mean of the contrasts' values over what each person is moved to; NaN for who is not moved."""

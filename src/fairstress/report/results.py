@@ -1,4 +1,7 @@
-"""Results as JSON: everything that a reader needs to check or redraw an audit. Computes nothing."""
+"""Results as JSON: everything that a reader needs to check or redraw an audit. Computes nothing.
+
+`docs/results.md` describes the schema. A result without a part, such as one of an older version, has None in its place.
+"""
 
 from __future__ import annotations
 
@@ -9,51 +12,129 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from fairstress.errors import SettingError
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
     from fairstress.audit import Audit
+    from fairstress.audit.dossier import Dossier
+    from fairstress.sensitivity.check import Check
+    from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
+    from fairstress.sensitivity.worst_case import WorstCase
 
-SCHEMA = 1
+SCHEMA = 2
+LATER = ("agreed", "check", "curve", "levels", "people", "by_group", "pairs", "benchmarks", "variants")
 
 
 def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Gather an audit and its profiles in plain types."""
-    coding, predictor = audit.table.protected, audit.claim.predictor
+    predictor = audit.claim.predictor
     return {
         "schema": SCHEMA,
         "fairstress": __version__,
-        "data": {
-            **(source or {}),
-            "rows": int(audit.table.y.size),
-            "distinct_rows": int(audit.table.rows.a.size),
-            "groups": [{"level": _plain(level), "rows": count} for level, count in audit.table.group_sizes().items()],
-            "reference": _plain(coding.level(coding.reference_code)) if coding.levels else None,
-            "moved_to": [_plain(coding.level(code)) for code in coding.targets] or None,
-            "shift": coding.shift,
-            "outcome_levels": [_plain(v) for v in audit.table.outcome_levels] if audit.table.outcome_levels else None,
-            "outcome_variance": audit.outcome_variance,
-        },
-        "graph": {
-            "text": audit.graph.to_text(),
-            "protected": audit.graph.protected,
-            "features": list(audit.graph.features),
-            "outcome": audit.graph.outcome,
-            "variables": list(audit.variables),
-        },
+        "data": {**(source or {}), **_data(audit)},
+        "graph": _graph(audit),
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
         "predictor": {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty},
         "baselines": {name: asdict(baseline) for name, baseline in audit.baselines.items()},
         "profiles": [_profile(profile) for profile in profiles],
+        **dict.fromkeys(LATER),
+    }
+
+
+def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Gather all that a report shows in plain types."""
+    agreed = dossier.agreed
+    return {
+        **results(dossier.audit, dossier.profiles, source=source),
+        "agreed": {"p_max": dossier.p_max, "reason": dossier.reason, **_worst_case(agreed)},
+        "check": _check(dossier.check) if dossier.check else None,
+        "curve": _curve(dossier.curve, dossier.group_means),
+        "levels": [
+            {"name": level.name, "value": level.value, "reason": level.reason, "breaking_point": point.p_max}
+            for level, point in zip(dossier.levels, dossier.breaking_points, strict=True)
+        ],
+        "people": _records(dossier.people),
+        "by_group": _records(dossier.by_group),
+        "pairs": [
+            {
+                "pair": list(one.pair),
+                "alone": one.alone.value,
+                "forbidden": one.forbidden.value if one.forbidden else None,
+            }
+            for one in dossier.pairs
+        ],
+        "benchmarks": _records(dossier.benchmarks.to_frame()) if dossier.benchmarks else None,
+        "variants": [asdict(variant) for variant in dossier.variants],
     }
 
 
 def write_results(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write results as JSON."""
     Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_results(path: str | Path) -> dict[str, Any]:
+    """Read results that were written by this or an older version."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"there is no results file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
+        raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema == 1:
+        return _upgraded(content)
+    if schema != SCHEMA:
+        known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
+        raise SettingError(
+            f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
+            "results anew, or use the version that wrote them"
+        )
+    return dict(content)
+
+
+def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """Results of schema 1: no worst cases yet, no pairs with the protected attribute, no fair edges."""
+    graph = {**content["graph"], "variables": content["graph"]["features"], "edges": [], "pairs": []}
+    graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
+    data = {"moved_to": None, "origin": 0.0, **content["data"]}
+    return {**content, **dict.fromkeys(LATER), "graph": graph, "data": data}
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _data(audit: Audit) -> dict[str, Any]:
+    table, coding = audit.table, audit.table.protected
+    return {
+        "rows": int(table.y.size),
+        "distinct_rows": int(table.rows.a.size),
+        "groups": [{"level": _plain(level), "rows": count} for level, count in table.group_sizes().items()],
+        "reference": _plain(coding.level(coding.reference_code)) if coding.levels else None,
+        "moved_to": [_plain(coding.level(code)) for code in coding.targets] or None,
+        "shift": coding.shift,
+        "outcome_levels": [_plain(v) for v in table.outcome_levels] if table.outcome_levels else None,
+        "outcome_variance": audit.outcome_variance,
+    }
+
+
+def _graph(audit: Audit) -> dict[str, Any]:
+    graph = audit.graph
+    return {
+        "text": graph.to_text(),
+        "protected": graph.protected,
+        "features": list(graph.features),
+        "outcome": graph.outcome,
+        "variables": list(audit.variables),
+        "edges": [{"from": a, "to": b, "fair": (a, b) in graph.fair_edges} for a, b in graph.edges],
+        "pairs": [list(pair) for pair in graph.pairs],
+        "predictor_looks_at": list(audit.claim.view.names),
+    }
 
 
 def _model(audit: Audit) -> dict[str, Any]:
@@ -77,6 +158,53 @@ def _profile(profile: Profile) -> dict[str, Any]:
     }
 
 
+def _worst_case(found: WorstCase) -> dict[str, Any]:
+    return {
+        "cfu": found.value,
+        "budget": found.budget,
+        "floor": found.floor,
+        "correlation": found.correlation.to_numpy().tolist(),
+        "log_likelihood_drop": found.log_likelihood_drop,
+        "min_eigenvalue": found.min_eigenvalue,
+        "status": str(found.status),
+        "n_starts": found.n_starts,
+        "n_agreeing": found.n_agreeing,
+        "scan_cfu": found.scan_value,
+        "reflects_threshold": found.reflects_threshold,
+    }
+
+
+def _curve(curve: Curve, group_means: pd.DataFrame) -> dict[str, Any]:
+    without = curve.cfu_unpenalised
+    points = []
+    for i, point in enumerate(curve.points):
+        means = group_means[group_means["p_max"] == point.p_max].drop(columns="p_max")
+        own = {"cfu_own_search": curve.own[i].value, "groups": _records(means)}
+        unpenalised = None if without is None else float(without[i])
+        points.append({"p_max": point.p_max, "cfu_unpenalised": unpenalised, **own, **_worst_case(point)})
+    return {"points": points, "shows_penalty_only": curve.shows_penalty_only, "negligible": curve.context.negligible}
+
+
+def _check(check: Check) -> dict[str, Any]:
+    def plain(finding: Any) -> dict[str, Any]:
+        return {
+            "pairs": [list(pair) for pair in finding.pairs],
+            "verdict": str(finding.verdict),
+            "reason": finding.reason,
+            "advice": finding.advice,
+            "cfu": finding.cfu,
+        }
+
+    return {"together": plain(check.together), "alone": [plain(finding) for finding in check.alone]}
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain types; what is missing is None."""
+    return [{str(key): _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
+
+
 def _plain(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and not np.isfinite(plain):
+        return None
     return plain if isinstance(plain, str | int | float | bool | None) else str(plain)

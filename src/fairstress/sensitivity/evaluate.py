@@ -55,10 +55,17 @@ def evaluate_many(
     return [Evaluation(float(value), fitted, None) for value, fitted in zip(values, fits, strict=True)]
 
 
-def cfu_by_row(claim: Claim, w_B: Array) -> Array:
-    """(r,) the CFU of each distinct row under Model B's weights (D,)."""
+def predictions(claim: Claim, w_B: Array) -> tuple[Array, Array, Array]:
+    """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row."""
     parts = [worlds(claim.design, claim.model_a.weights, w_B[None], people) for people in claim.people()]
-    return np.concatenate([difference(claim, part)[0] ** 2 for part in parts])
+    factual = np.concatenate([part.people.predicted for part in parts])
+    change = np.concatenate([difference(claim, part)[0] for part in parts])
+    return factual, factual + change, change**2
+
+
+def cfu_by_row(claim: Claim, w_B: Array) -> Array:
+    """(r,) the CFU of each row of the claim under Model B's weights (D,)."""
+    return predictions(claim, w_B)[2]
 
 
 def _fits(claim: Claim, P: Array, check_minima: bool, start: Evaluation | None = None) -> list[Fit]:

@@ -1,0 +1,240 @@
+"""Everything that a report shows, gathered by asking an audit its questions one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.errors import FairstressError, SettingError
+from fairstress.sensitivity.check import Check
+from fairstress.sensitivity.curve import BreakingPoint, Curve
+from fairstress.sensitivity.evaluate import evaluate, predictions
+from fairstress.sensitivity.profile import Profile
+from fairstress.sensitivity.worst_case import WorstCase
+from fairstress.sensitivity.yardstick import Benchmarks
+
+if TYPE_CHECKING:
+    from fairstress.audit.stressed import Audit
+
+Say = Callable[[str], None]
+BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
+GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
+WORST_ROWS = 20
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A CFU that somebody calls unacceptable, and why."""
+
+    name: str
+    value: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairAlone:
+    """What one pair does to the worst case: free alone, and forbidden."""
+
+    pair: tuple[str, str]
+    alone: WorstCase
+    forbidden: WorstCase | None  # None where it is the only pair
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The same question asked of an audit that was set up otherwise."""
+
+    what: str
+    cfu: float | None  # worst case at the agreed budget
+    blind: float | None  # unfairness of the blind baseline there
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """The answers of an audit, for one agreed budget."""
+
+    audit: Audit
+    p_max: float  # the agreed budget
+    reason: str  # why it was agreed
+    check: Check | None
+    profiles: tuple[Profile, ...]
+    curve: Curve
+    levels: tuple[Level, ...]
+    breaking_points: tuple[BreakingPoint, ...]  # of each level
+    group_means: pd.DataFrame  # p_max, group, people, factual, counterfactual: mean predictions
+    people: pd.DataFrame  # worst rows first: label, group, factual and counterfactual features and predictions, cfu
+    by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at the agreed budget
+    pairs: tuple[PairAlone, ...]
+    benchmarks: Benchmarks | None
+    variants: tuple[Variant, ...]
+
+    @property
+    def agreed(self) -> WorstCase:
+        """The worst case at the agreed budget."""
+        return next(point for point in self.curve.points if point.p_max == self.p_max)
+
+
+def gather(
+    audit: Audit,
+    p_max: float = 0.3,
+    *,
+    reason: str = "",
+    budgets: Sequence[float] = BUDGETS,
+    grid: Sequence[float] | None = GRID,
+    levels: Mapping[str, tuple[float, str]] | None = None,
+    budget: str = "pairwise",
+    min_eigenvalue: float = 0.05,
+    say: Say = lambda text: None,
+) -> Dossier:
+    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``say`` hears what is being done."""
+    limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
+    say("what can matter")
+    check = audit.check() if audit.graph.pairs else None
+    say("the worst case for each budget")
+    curve = audit.curve(sorted({*map(float, budgets), float(p_max)}), **limits)
+    named = _levels(audit, levels or {})
+    say("profiles of each pair")
+    profiles = tuple(audit.profile(pair, grid) for pair in audit.graph.pairs)
+    say("who is affected")
+    worst = next(point for point in curve.points if point.p_max == p_max)
+    say("which pairs matter")
+    pairs = _pairs(audit, p_max, worst, limits)
+    say("other set-ups")
+    return Dossier(
+        audit=audit,
+        p_max=float(p_max),
+        reason=reason,
+        check=check,
+        profiles=profiles,
+        curve=curve,
+        levels=named,
+        breaking_points=tuple(curve.breaking_point(level.value) for level in named),
+        group_means=pd.concat([_group_means(audit, point) for point in curve.points], ignore_index=True),
+        people=_people(audit, worst),
+        by_group=_by_group(audit, worst),
+        pairs=pairs,
+        benchmarks=_benchmarks(audit),
+        variants=_variants(audit, p_max, limits),
+    )
+
+
+def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+    """The analyst's levels, then the baselines'."""
+    found = []
+    for name, pair in given.items():
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            raise SettingError(f"the level '{name}' is {pair!r}: give its CFU and the reason, (0.01, 'because ...')")
+        found.append(Level(name, float(pair[0]), str(pair[1])))
+    reason = "the mean squared distance of this baseline's predictions from the audited predictor's"
+    return (*found, *(Level(f"baseline {b.name}", b.unfairness, reason) for b in audit.baselines.values()))
+
+
+# ---------------------------------------------------------------- people
+
+
+def _group_means(audit: Audit, point: WorstCase) -> pd.DataFrame:
+    """Mean predictions of each group, factual and counterfactual."""
+    factual, counterfactual, _ = predictions(audit.claim, _weights(audit, point))
+    rows, coding = audit.claim.rows, audit.table.protected
+    groups = [(str(level), rows.a == code) for level, code in zip(coding.levels or (), coding.codes, strict=True)]
+    found = [("everyone", np.ones(rows.a.size, dtype=bool)), *groups]
+    table = []
+    for name, which in found:
+        weight = rows.weight[which]
+        if weight.sum() > 0:
+            sides = (factual + audit.table.origin, counterfactual + audit.table.origin)
+            means = (float(weight @ side[which] / weight.sum()) for side in sides)
+            table.append((point.p_max, name, *means))
+    return pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
+
+
+def _people(audit: Audit, point: WorstCase) -> pd.DataFrame:
+    """The rows with the largest CFU, beside their counterfactuals."""
+    table, coding = audit.table, audit.table.protected
+    factual, counterfactual, cfu = predictions(audit.claim, _weights(audit, point))
+    moved, origin = coding.contrasts(table.rows)
+    order = np.argsort(-cfu, kind="stable")[:WORST_ROWS]
+    labels = pd.Series(table.index).groupby(table.row_of).first()
+    x_cf = audit.counterfactual_rows(_weights(audit, point))
+    found = pd.DataFrame({"label": [labels.get(i) for i in origin[order]], "people": table.rows.weight[origin[order]]})
+    found["from"], found["to"] = coding.decode(moved.a[order]).to_numpy(), coding.decode(moved.a_cf[order]).to_numpy()
+    for j, name in enumerate(audit.graph.features):
+        found[f"{name}"] = table.scaling.undo(moved.x[order])[:, j]
+        found[f"{name} counterfactual"] = table.scaling.undo(x_cf[order])[:, j]
+    found["prediction"] = factual[order] + table.origin
+    found["prediction counterfactual"] = counterfactual[order] + table.origin
+    return found.assign(cfu=cfu[order])
+
+
+def _by_group(audit: Audit, point: WorstCase) -> pd.DataFrame:
+    """Quantiles of CFU in each group, over people."""
+    cfu = audit.cfu_by_row(point.correlation)
+    group = audit.table.protected.decode(audit.table.rows.a[audit.table.row_of]).to_numpy()
+    weight, parts = audit.table.weight, [("everyone", np.ones(len(cfu), dtype=bool))]
+    parts += [(str(level), group == level) for level in audit.table.protected.levels or ()]
+    rows = []
+    for name, which in parts:
+        values = cfu[which & (weight > 0) & cfu.notna()]
+        if len(values):
+            spread = {f"q{int(100 * q)}": float(values.quantile(q)) for q in QUANTILES}
+            rows.append({"group": name, "people": len(values), "mean": float(values.mean()), **spread})
+    return pd.DataFrame(rows)
+
+
+def _weights(audit: Audit, point: WorstCase) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return evaluate(audit.claim, point.correlation.to_numpy()).fit.weights
+
+
+# ---------------------------------------------------------------- pairs and set-ups
+
+
+def _pairs(audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, Any]) -> tuple[PairAlone, ...]:
+    """The worst case with each pair alone, and without it."""
+    free = audit.graph.pairs
+    if len(free) == 1:
+        return (PairAlone(free[0], worst, None),)
+    found = []
+    for pair in free:
+        others = {other: (0.0, 0.0) for other in free if other != pair}
+        alone = audit.worst_case(p_max, bounds=others, **limits)
+        found.append(PairAlone(pair, alone, audit.worst_case(p_max, bounds={pair: (0.0, 0.0)}, **limits)))
+    return tuple(found)
+
+
+def _benchmarks(audit: Audit) -> Benchmarks | None:
+    try:
+        return audit.benchmarks()
+    except FairstressError:  # no observed variable could play the hidden one
+        return None
+
+
+def _variants(audit: Audit, p_max: float, limits: Mapping[str, Any]) -> tuple[Variant, ...]:
+    """The worst case at the agreed budget under other degrees, penalties, a seed and half of the data."""
+    settings = audit.settings
+    half = np.arange(audit.table.y.size) % 2 == 0
+    plans: dict[str, dict[str, Any]] = {
+        "as audited": {},
+        "penalty 0": {"penalty": 0.0},
+        "penalty ten times as large": {"penalty": 10 * settings.penalty},
+        "all degrees 1": {"degrees": dict.fromkeys(settings.degrees, 1)},
+        "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
+        "another seed of the search": {},
+        "every second row": {"keep": half},
+        "the other rows": {"keep": ~half},
+    }
+    found = []
+    for what, changes in plans.items():
+        seed = (settings.random_state or 0) + (what == "another seed of the search")
+        try:
+            other = audit.refitted(**changes)
+            worst = other.worst_case(p_max, random_state=seed, **limits)
+            found.append(Variant(what, worst.value, other.baselines["blind"].unfairness))
+        except FairstressError as problem:
+            found.append(Variant(what, None, None, str(problem)))
+    return tuple(found)
