@@ -48,14 +48,6 @@ def refused(folder, text: str) -> str:
     return result.stderr
 
 
-def test_the_demonstration_prints_the_audit_and_says_what_its_curve_shows():
-    result = call("demo")
-    assert result.exit_code == 0
-    for part in ("21,791 rows (1,820 distinct)", "0.0145985", "0.13584", "This curve shows the penalty"):
-        assert part in result.stdout
-    assert result.stderr == ""  # no progress where there is no terminal
-
-
 def test_run_prints_a_summary_and_writes_json_that_repeats_the_audit(folder, law_audit):
     result = call("run", folder / "audit.toml")
     assert result.exit_code == 0, result.stderr
@@ -131,3 +123,71 @@ def test_help_is_everywhere(arguments):
     result = call(*arguments)
     assert result.exit_code == 0
     assert result.stdout
+
+
+def test_check_says_what_can_matter_in_prose_and_as_json(folder):
+    assert "ugpa <-> lsat cannot matter" in call("check", folder / "audit.toml").stdout
+    found = json.loads(call("check", folder / "audit.toml", "--json").stdout)
+    assert found["together"]["verdict"] == "cannot matter"
+
+
+def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
+    text = (
+        SETTINGS
+        + '\n[report]\np_max = 0.2\nreason = "agreed"\nbudgets = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\n'
+    )
+    (folder / "audit.toml").write_text(text)
+    result = call("run", folder / "audit.toml", "--report", folder / "page.html")
+    assert result.exit_code == 0, result.stderr
+    assert "Worst case within pairwise budgets" in result.stdout
+    again = call("report", folder / "audit-results.json")
+    assert again.stdout == f"Report written to {folder / 'audit-results.html'}\n"
+    page = (folder / "page.html").read_text()
+    assert (folder / "audit-results.html").read_text() == page
+    assert "tiny" in page
+    written = json.loads((folder / "audit-results.json").read_text())
+    assert [point["p_max"] for point in written["curve"]["points"]] == [0, 0.2, 0.4]
+    assert written["levels"][0]["name"] == "tiny"
+    assert 0 < written["levels"][0]["breaking_point"] < 0.2
+
+
+def test_results_that_cannot_be_read_are_refused(folder):
+    for name, content, message in (
+        ("none.json", None, "there is no results file"),
+        ("text.json", "not json", "cannot read"),
+        ("other.json", "{}", "it has no 'schema'"),
+        ("new.json", '{"schema": 99}', "its schema is 99"),
+    ):
+        if content is not None:
+            (folder / name).write_text(content)
+        result = call("report", folder / name)
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
+def test_results_of_schema_one_still_give_a_page(folder):
+    call("run", folder / "audit.toml", "--quiet")
+    written = json.loads((folder / "audit-results.json").read_text())
+    for name in ("agreed", "check", "curve", "levels", "people", "by_group", "pairs", "benchmarks", "variants"):
+        del written[name]
+    for name in ("variables", "edges", "pairs", "predictor_looks_at"):
+        del written["graph"][name]
+    del written["data"]["moved_to"]
+    (folder / "old.json").write_text(json.dumps({**written, "schema": 1}))
+    assert call("report", folder / "old.json").exit_code == 0
+    assert "These results hold no worst case" in (folder / "old.html").read_text()
+
+
+def test_datasets_and_graphs_are_shown(folder):
+    assert "law_school" in call("datasets").stdout
+    assert set(json.loads(call("datasets", "--json").stdout)) == {"law_school", "nhs_staff_survey", "simulate"}
+    text = 'race =fair=> ugpa; race -> "a b"; ugpa <-> "a b"'
+    (folder / "graph.txt").write_text(text)
+    ends = ["--protected", "race", "--outcome", "zfya"]
+    dot = call("graph", folder / "graph.txt", *ends, "--to", "dot").stdout
+    assert '"race" -> "ugpa" [fair=true];' in dot
+    (folder / "graph.dot").write_text(dot)
+    back = call("graph", folder / "graph.dot", *ends).stdout
+    assert fs.CausalGraph.parse(back, protected="race", outcome="zfya") == fs.CausalGraph.parse(
+        text, protected="race", outcome="zfya"
+    )

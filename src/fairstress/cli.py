@@ -8,8 +8,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -35,18 +36,33 @@ def main() -> None:
 
 
 @main.command()
-def demo() -> None:
-    """Audit the law-school data with the settings of the paper and print a summary."""
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default="fairstress-demo.html",
+    show_default=True,
+    help="Where to write the report.",
+)
+def demo(output: Path) -> None:
+    """Audit the law-school data as the paper does; then let a hidden cause lie behind race, and write a report."""
     import fairstress as fs
 
-    graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
-    audit = fs.Audit.fit(
-        fs.datasets.law_school(), graph, reference="White", max_degree=4, penalise_constant=True, random_state=0
-    )
+    text, frame = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", fs.datasets.law_school()
+    ends: dict[str, str] = {"protected": "race", "outcome": "zfya"}
+    options: dict[str, Any] = {"reference": "White", "max_degree": 4, "penalise_constant": True, "random_state": 0}
+    audit = fs.Audit.fit(frame, fs.CausalGraph.parse(text, **ends), **options)
     click.echo(audit.summary() + "\n")
     with _progress("profile of ugpa <-> lsat") as progress:
         found = audit.profile(("ugpa", "lsat"), progress=progress)
-    click.echo(found.summary())
+    click.echo(found.summary() + "\n")
+    audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
+    with _progress("report") as _:
+        dossier = audit.report(output, 0.2, reason="an example: agree on your own", budgets=(0, 0.1, 0.2, 0.3, 0.4))
+    click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
+    for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
+        click.echo(f"{level.name}: {point}")
+    click.echo(f"\nReport written to {output}")
 
 
 @main.command()
@@ -55,9 +71,11 @@ def demo() -> None:
     "-o", "--output", type=click.Path(path_type=Path), help="Where to write the results [default: from the file]."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the summary.")
-def run(settings: Path, output: Path | None, quiet: bool) -> None:
+@click.option("--report", type=click.Path(path_type=Path), help="Ask for worst cases too, and write a report there.")
+def run(settings: Path, output: Path | None, quiet: bool, report: Path | None) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
-    from fairstress.report.results import results, write_results
+    from fairstress.report.page import write_page
+    from fairstress.report.results import dossier_results, results, write_results
     from fairstress.settings import read_settings
 
     plan = read_settings(settings)
@@ -69,12 +87,87 @@ def run(settings: Path, output: Path | None, quiet: bool) -> None:
             profiles.append(audit.profile(pair, plan.grid, progress=progress))
     if not quiet:
         click.echo("\n\n".join([audit.summary(), *(found.summary() for found in profiles)]))
+    if report or plan.report is not None:
+        with _progress("worst cases"):
+            dossier = audit.dossier(**(plan.report or {}))
+        if not quiet:
+            click.echo("\n" + dossier.curve.summary())
+        content = dossier_results(replace(dossier, profiles=tuple(profiles)), source=plan.source())
+    else:
+        content = results(audit, profiles, source=plan.source())
     target = output or plan.output
     try:
-        write_results(target, results(audit, profiles, source=plan.source()))
+        write_results(target, content)
     except OSError as problem:
         raise FairstressError(f"cannot write the results to {str(target)!r}: {problem.strerror}") from None
     click.echo(f"Results written to {target}", err=True)
+    if report:
+        write_page(report, content)
+        click.echo(f"Report written to {report}", err=True)
+
+
+@main.command()
+@click.argument("settings", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of prose.")
+def check(settings: Path, as_json: bool) -> None:
+    """Say what the pairs of the TOML file SETTINGS can do to CFU, before any curve."""
+    import json
+
+    from fairstress.report.results import check_results
+    from fairstress.settings import read_settings
+
+    with _progress("fit of the models"):
+        audit = read_settings(settings).fit()
+    found = audit.check()
+    click.echo(json.dumps(check_results(found), indent=2) if as_json else found.summary())
+
+
+@main.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Where to write the page [default: RESULTS.html]."
+)
+@click.option("--labels", is_flag=True, help="Show the labels of rows; they may name people.")
+def report(results: Path, output: Path | None, labels: bool) -> None:
+    """Write the report of saved RESULTS as one HTML file."""
+    from fairstress.report.page import write_page
+    from fairstress.report.results import read_results
+
+    target = output or results.with_suffix(".html")
+    write_page(target, read_results(results), labels=labels)
+    click.echo(f"Report written to {target}")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of prose.")
+def datasets(as_json: bool) -> None:
+    """List the data sets that come with fairstress, or that it can read."""
+    import json
+
+    import fairstress as fs
+
+    found = {
+        name: (getattr(fs.datasets, name).__doc__ or "").strip().splitlines()[0]
+        for name in ("law_school", "nhs_staff_survey", "simulate")
+    }
+    lines = [f"{name:<20}{text}" for name, text in found.items()]
+    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines))
+
+
+@main.command()
+@click.argument("file", type=click.File(encoding="utf-8"))
+@click.option("--protected", required=True, help="Name of the protected attribute.")
+@click.option("--outcome", required=True, help="Name of the outcome.")
+@click.option("--to", "form", type=click.Choice(["text", "dot"]), default="text", show_default=True)
+def graph(file: IO[str], protected: str, outcome: str, form: str) -> None:
+    """Read a graph from FILE (text, DOT or dagitty; - is standard input) and write it in another notation."""
+    import fairstress as fs
+
+    text = file.read()
+    is_dot = text.lstrip().lower().startswith(("digraph", "strict", "dag", "graph"))
+    read = fs.CausalGraph.from_dot if is_dot else fs.CausalGraph.parse
+    found = read(text, protected=protected, outcome=outcome)
+    click.echo(found.to_dot() if form == "dot" else found.to_text())
 
 
 @contextmanager

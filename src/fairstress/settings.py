@@ -20,16 +20,19 @@ from fairstress.inputs.graph import CausalGraph
 _KEYS: dict[str, tuple[type, ...]] = {
     "data": (str,),
     "graph": (str,),
-    "protected": (str,),
+    "protected": (str, list),
     "outcome": (str,),
     "output": (str,),
     "sample_weight": (str,),
     "options": (dict,),
     "profile": (dict,),
+    "report": (dict,),
 }
 _OPTIONS: dict[str, tuple[type, ...]] = {
     "reference": (str, int, float, bool),
     "shift": (int, float),
+    "contrast": (list, str, int, float),
+    "mixed": (str,),
     "degrees": (dict,),
     "penalty": (int, float),
     "predictor_degree": (int,),
@@ -45,6 +48,14 @@ _PROFILE: dict[str, tuple[type, ...]] = {
     "points": (int,),
     "lowest": (int, float),
     "highest": (int, float),
+}
+_REPORT: dict[str, tuple[type, ...]] = {
+    "p_max": (int, float),
+    "reason": (str,),
+    "budgets": (list,),
+    "levels": (dict,),
+    "budget": (str,),
+    "min_eigenvalue": (int, float),
 }
 _REQUIRED = ("data", "graph", "protected", "outcome")
 _TYPE_NAMES = {
@@ -67,6 +78,7 @@ class Plan:
     options: Mapping[str, Any]
     pairs: tuple[tuple[str, str], ...]
     grid: tuple[float, ...] | None
+    report: Mapping[str, Any] | None  # questions of a report, where the file asks for one
     output: Path
 
     def fit(self) -> Audit:
@@ -98,6 +110,7 @@ def read_settings(path: Path) -> Plan:
     options, grid = content.get("options", {}), content.get("profile", {})
     _check_keys(options, _OPTIONS, "options.")
     _check_keys(grid, _PROFILE, "profile.")
+    _check_keys(content.get("report", {}), _REPORT, "report.")
     graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
     folder = path.parent
     return Plan(
@@ -107,6 +120,7 @@ def read_settings(path: Path) -> Plan:
         options=options,
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
+        report=content.get("report"),
         output=folder / content.get("output", f"{path.stem}-results.json"),
     )
 

@@ -287,6 +287,11 @@ class Audit(Fitted):
         given = {"columns": columns, "groups": groups, "pairs": pairs, "multiples": multiples}
         return benchmarks(self.table, self.claim.design, self.embedding, **given)
 
+    @one_thread
+    def dossier(self, p_max: float = 0.3, **questions: Any) -> Dossier:
+        """Gather what a report shows; arguments are those of `report`."""
+        return gather(self, p_max, **questions)
+
     def report(self, path: str | Path, p_max: float = 0.3, *, labels: bool = False, **questions: Any) -> Dossier:
         """Write a report that people can read: one HTML file with everything in it.
 
@@ -310,7 +315,7 @@ class Audit(Fitted):
         from fairstress.report.page import write_page
         from fairstress.report.results import dossier_results
 
-        found = gather(self, p_max, **questions)
+        found = self.dossier(p_max, **questions)
         write_page(path, dossier_results(found), labels=labels)
         return found
 

@@ -212,6 +212,10 @@ class CausalGraph:
         """Write the text that `parse` reads back to this graph."""
         return notation.write_text(self.nodes, self.edges, self.pairs, self.fair_edges)
 
+    def to_dot(self) -> str:
+        """Write the DOT text that `from_dot` reads back to this graph."""
+        return notation.write_dot(self.nodes, self.edges, self.pairs, self.fair_edges)
+
     def __str__(self) -> str:
         return self.to_text()
 

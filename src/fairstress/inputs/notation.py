@@ -85,6 +85,19 @@ def write_text(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge
     return "; ".join(lines + [f"{_quote(a)} <-> {_quote(b)}" for a, b in pairs])
 
 
+def write_dot(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge], fair: Iterable[Edge]) -> str:
+    """Write a DOT digraph that `read_dot` reads back to the same graph."""
+
+    def quoted(name: str) -> str:
+        return '"' + name.replace('"', '\\"') + '"'
+
+    labelled = set(fair)
+    lines = [f"  {quoted(node)};" for node in nodes]
+    lines += [f"  {quoted(a)} -> {quoted(b)}{' [fair=true]' * ((a, b) in labelled)};" for a, b in edges]
+    lines += [f"  {quoted(a)} -> {quoted(b)} [dir=both];" for a, b in pairs]
+    return "\n".join(["digraph {", *lines, "}"])
+
+
 def _split_statements(text: str) -> Iterator[list[tuple[str, str]]]:
     """Cut the text into statements of (kind, token); a dangling arrow or comma goes on in the next line."""
     statement: list[tuple[str, str]] = []

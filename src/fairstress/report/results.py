@@ -52,7 +52,7 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
     return {
         **results(dossier.audit, dossier.profiles, source=source),
         "agreed": {"p_max": dossier.p_max, "reason": dossier.reason, **_worst_case(agreed)},
-        "check": _check(dossier.check) if dossier.check else None,
+        "check": check_results(dossier.check) if dossier.check else None,
         "curve": _curve(dossier.curve, dossier.group_means),
         "levels": [
             {"name": level.name, "value": level.value, "reason": level.reason, "breaking_point": point.p_max}
@@ -185,7 +185,9 @@ def _curve(curve: Curve, group_means: pd.DataFrame) -> dict[str, Any]:
     return {"points": points, "shows_penalty_only": curve.shows_penalty_only, "negligible": curve.context.negligible}
 
 
-def _check(check: Check) -> dict[str, Any]:
+def check_results(check: Check) -> dict[str, Any]:
+    """Gather a check's findings in plain types."""
+
     def plain(finding: Any) -> dict[str, Any]:
         return {
             "pairs": [list(pair) for pair in finding.pairs],

@@ -93,9 +93,8 @@ def curve_summary(curve: Curve) -> str:
     lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else _cfu(curve, curve.cfu_unpenalised[i])
-        lines.append(
-            f"{point.p_max:>8.3f}{_cfu(curve, point.value):>14}{without:>18}{-point.log_likelihood_drop:>17.2f}"
-        )
+        cfu, change = _cfu(curve, point.value), round(-point.log_likelihood_drop, 2) + 0.0
+        lines.append(f"{point.p_max:>8.3f}{cfu:>14}{without:>18}{change:>17.2f}")
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
     text = f"The unfairness of the baselines, for comparison: {_join(levels)}."
     if curve.shows_penalty_only:

@@ -43,6 +43,9 @@
     });
   }
 
+  // ------------------------------------------------------------ on paper everything is open
+  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+
   // ------------------------------------------------------------ the graph
   (function graph() {
     const names = [r.graph.protected, ...r.graph.features, r.graph.outcome];
@@ -56,9 +59,9 @@
     const wide = 640, tallest = Math.max(...Object.values(columns).map((c) => c.length)), high = Math.max(200, 95 * tallest + 60);
     const svg = canvas("graph", wide, high, "The causal graph; the table below says the same.");
     const defs = make(svg, "defs", {});
-    for (const id of ["tip", "tipfair", "tippair"]) {
+    for (const id of ["arrow", "arrow-fair", "arrow-pair"]) {
       const marker = make(defs, "marker", { id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" });
-      make(marker, "path", { d: "M0 0L10 5L0 10z", fill: id === "tip" ? "var(--ink)" : id === "tipfair" ? "var(--one)" : "var(--two)" });
+      make(marker, "path", { d: "M0 0L10 5L0 10z", fill: id === "arrow" ? "var(--ink)" : id === "arrow-fair" ? "var(--one)" : "var(--two)" });
     }
     const last = Math.max(...names.map((n) => depth[n])), place = {};
     for (const level in columns)
@@ -75,8 +78,8 @@
       });
       make(svg, "path", { d: `M${ends[0]}Q${mx} ${my} ${ends[1]}`, ...attributes });
     };
-    for (const e of edges) edge(e.from, e.to, Math.abs(depth[e.to] - depth[e.from]) > 1 ? 46 : 0, { class: e.fair ? "edge fair" : "edge", "marker-end": e.fair ? "url(#tipfair)" : "url(#tip)" });
-    for (const [a, b] of r.graph.pairs) edge(a, b, -58, { class: "pair", "marker-end": "url(#tippair)", "marker-start": "url(#tippair)" });
+    for (const e of edges) edge(e.from, e.to, Math.abs(depth[e.to] - depth[e.from]) > 1 ? 120 : 0, { class: e.fair ? "edge fair" : "edge", "marker-end": e.fair ? "url(#arrow-fair)" : "url(#arrow)" });
+    for (const [a, b] of r.graph.pairs) edge(a, b, -58, { class: "pair", "marker-end": "url(#arrow-pair)", "marker-start": "url(#arrow-pair)" });
     for (const name of names) {
       make(svg, "ellipse", { class: "node", cx: place[name].x, cy: place[name].y, rx: 34, ry: 22 });
       const label = make(svg, "text", { x: place[name].x, y: place[name].y + 4, "text-anchor": "middle" }, short(name, 9));
