@@ -1,31 +1,28 @@
 """How strong is that? The error correlation that leaving out an observed variable would induce, as a yardstick.
 
-With Z in the equations, ``x_j = f_j(parents, z) + e_j`` by least squares. What is left of f_j when Z cannot be seen is
-its mean over Z given the parents that Z does not affect; the rest, ``c_j``, joins the error. The effects of the other
-parents stay as they are. To refit them without Z would hide what is asked for: where one of a pair causes the other,
-least squares makes the errors uncorrelated, whatever is left out. Then
+Left out, Z puts ``c_j`` into the error of equation j, whose own error is ``e_j`` (see `left_out`). Then
 
     R2_j = var(c_j) / (var(c_j) + var(e_j)),   induced correlation = cor(c_j, c_k) sqrt(R2_j R2_k).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairstress.errors import SettingError, did_you_mean
-from fairstress.inputs.columns import Column, extend, read_columns
+from fairstress.inputs.columns import Column, read_columns
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
-from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design, Equation, count_values, describer
-from fairstress.model.embedding import EmbeddingFactory, Input
-from fairstress.model.linear import dependent_column, solve
+from fairstress.inputs.rows import Array
+from fairstress.model.design import Design
+from fairstress.model.embedding import EmbeddingFactory
+from fairstress.sensitivity.left_out import World, split
 from fairstress.sensitivity.yardstick import Benchmark, Benchmarks
 
 # variances, features being standardised
@@ -40,59 +37,6 @@ class Candidate:
     name: str
     members: tuple[str, ...]
     in_model: bool  # whether the audit's equations have it
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """The audited rows with further columns beside the features, and where each variable stands."""
-
-    graph: CausalGraph
-    degrees: Mapping[str, int]
-    embedding: EmbeddingFactory
-    rows: Rows
-    place: dict[str, tuple[int, ...]]  # columns of x by variable; the protected attribute has none
-    inputs: dict[str, tuple[Input, ...]]  # what an embedding must know, by variable
-
-    @classmethod
-    def of(
-        cls, table: Table, columns: Sequence[Column], degrees: Mapping[str, int], embedding: EmbeddingFactory
-    ) -> World:
-        """Put further columns beside the table's features."""
-        graph, describe = table.graph, describer(table)
-        rows = extend(table, columns)
-        place: dict[str, tuple[int, ...]] = {name: (j,) for j, name in enumerate(graph.features)}
-        inputs = {name: tuple(describe(name)) for name in (graph.protected, *graph.features)}
-        start = len(graph.features)
-        for column in columns:
-            where = range(start, start + len(column.parts))
-            counts = [count_values(rows.x[rows.weight > 0, k]) for k in where]
-            place[column.name] = tuple(where)
-            inputs[column.name] = tuple(
-                Input(part, column.is_sign, count) for part, count in zip(column.parts, counts, strict=True)
-            )
-            start = where.stop
-        return cls(graph, degrees, embedding, rows, place, inputs)
-
-    def equation(self, feature: str, parents: Iterable[str]) -> Equation:
-        """An equation of a feature with any variables as its parents, of the audit's degree."""
-        named = set(parents)
-        uses_protected = self.graph.protected in named
-        listed = [name for name in self.place if name in named]
-        inputs = [v for name in [self.graph.protected] * uses_protected + listed for v in self.inputs[name]]
-        degree = self.degrees[feature]
-        columns = tuple(k for name in listed for k in self.place[name])
-        levels = [v.level for v in self.inputs[self.graph.protected] if v.level is not None]
-        return Equation(
-            feature=feature,
-            column=self.place[feature][0],
-            uses_protected=uses_protected,
-            parents=columns,
-            moves=False,
-            descends=False,
-            degree=degree,
-            embedding=self.embedding(inputs, degree),
-            levels=tuple(levels) if uses_protected else (),
-        )
 
 
 def benchmarks(
@@ -142,37 +86,12 @@ def _candidates(
 # ---------------------------------------------------------------- mathematics
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """The error of an equation that cannot see Z: what Z puts into it, c, and what is left, e."""
-
-    full: Equation  # with Z
-    given: Equation  # the parents that Z does not affect
-    hides_protected: bool  # whether A is part of Z
-    hidden: tuple[int, ...]  # the other columns of Z
-    w: Array  # weights of the full equation
-    B: Array  # weights that predict Z from the parents it does not affect
-    v: Array  # what these parents still predict of c
-
-    def parts(self, block: Rows) -> tuple[Array, Array]:
-        """Give c and e, as (r,) each."""
-        e = block.x[:, self.full.column] - self.full.values(block.a, block.x) @ self.w
-        return self.raw(block) - self.given.values(block.a, block.x) @ self.v, e
-
-    def raw(self, block: Rows) -> Array:
-        """``f(parents, z) - f(parents, zhat)`` with zhat the prediction of z from the parents it does not affect."""
-        zhat = self.given.values(block.a, block.x) @ self.B
-        a, x = (zhat[:, 0] if self.hides_protected else block.a), np.array(block.x, order="F")
-        x[:, list(self.hidden)] = zhat[:, self.hides_protected :]
-        return np.asarray((self.full.values(block.a, block.x) - self.full.values(a, x)) @ self.w)
-
-
 def _measure(world: World, candidate: Candidate, pairs: Sequence[Edge]) -> list[Benchmark]:
     """Split the errors of the features that a candidate causes, and compare them pair by pair."""
     concerned = [pair for pair in pairs if all(_members_of(world.graph, candidate, name) for name in pair)]
     features = sorted({name for pair in concerned for name in pair}, key=world.graph.features.index)
     affected = _affected(world.graph, candidate)
-    splits = [_split(world, candidate, name, affected) for name in features]
+    splits = [split(world, name, _members_of(world.graph, candidate, name), affected) for name in features]
     if not splits:
         return []
     M = np.zeros((2 * len(splits), 2 * len(splits)))
@@ -182,50 +101,6 @@ def _measure(world: World, candidate: Candidate, pairs: Sequence[Edge]) -> list[
         M += T * block.weight @ T.T
     M /= world.rows.n
     return [_benchmark(candidate, pair, M, [features.index(name) for name in pair]) for pair in concerned]
-
-
-def _split(world: World, candidate: Candidate, feature: str, affected: set[str]) -> _Split:
-    """Fit an equation with Z, predict Z from the parents it does not affect, and take c's remainder on these off."""
-    protected = world.graph.protected
-    parents = set(world.graph.parents(feature))
-    Z = _members_of(world.graph, candidate, feature)
-    full = world.equation(feature, parents | set(Z))
-    given = world.equation(feature, parents - set(Z) - affected)
-    hides_protected = protected in Z
-    hidden = tuple(k for name in Z if name != protected for k in world.place[name])
-    found = _Split(full, given, hides_protected, hidden, np.zeros(0), np.zeros((0, 0)), np.zeros(0))
-
-    def z(block: Rows) -> Array:
-        columns = block.x[:, list(hidden)]
-        return np.column_stack([block.a, columns]) if hides_protected else columns
-
-    w = _least_squares(world.rows, full, lambda block: block.x[:, [full.column]])[:, 0]
-    found = replace(found, w=w, B=_least_squares(world.rows, given, z))
-    return replace(found, v=_least_squares(world.rows, given, lambda block: found.raw(block)[:, None])[:, 0])
-
-
-def _least_squares(rows: Rows, equation: Equation, target: Callable[[Rows], Array]) -> Array:
-    """Weights of an equation's columns for some targets (r, k) of each block, from sums over blocks."""
-    G, C = np.zeros(()), np.zeros(())
-    for block in rows.blocks():
-        Phi = equation.values(block.a, block.x)
-        weighted = Phi * block.weight[:, None]
-        G, C = G + weighted.T @ Phi, C + weighted.T @ target(block)
-    weights, kept = np.zeros_like(C), _independent(G)
-    weights[kept] = solve(G[np.ix_(kept, kept)], C[kept])
-    return weights
-
-
-def _independent(G: Array) -> IntArray:
-    """Give columns that determine the others, from all columns' Gram matrix.
-
-    A product of two categories is 0 everywhere, one with a rare category often the category itself. Whichever column
-    is left out, fitted values are the same, and what the parents determine of Z puts nothing into the error.
-    """
-    kept = np.flatnonzero(np.diag(G) > 0)
-    while (column := dependent_column(G[np.ix_(kept, kept)])) is not None:
-        kept = np.delete(kept, column)
-    return kept
 
 
 def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int]) -> Benchmark:

@@ -1,0 +1,143 @@
+"""What leaving a variable out of the equations puts into their errors.
+
+With Z in the equations, ``x_j = f_j(parents, z) + e_j`` by least squares. What is left of f_j when Z cannot be seen is
+its mean over Z given the parents that Z does not affect; the rest, ``c_j``, joins the error. The effects of the other
+parents stay as they are. To refit them without Z would hide what is asked for: where one of a pair causes the other,
+least squares makes the errors uncorrelated, whatever is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairstress.inputs.columns import Column, extend
+from fairstress.inputs.data import Table
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.model.design import Equation, count_values, describer
+from fairstress.model.embedding import EmbeddingFactory, Input
+from fairstress.model.linear import dependent_column, solve
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The audited rows with further columns beside the features, and where each variable stands."""
+
+    graph: CausalGraph
+    degrees: Mapping[str, int]
+    embedding: EmbeddingFactory
+    rows: Rows
+    place: dict[str, tuple[int, ...]]  # columns of x by variable; the protected attribute has none
+    inputs: dict[str, tuple[Input, ...]]  # what an embedding must know, by variable
+
+    @classmethod
+    def of(
+        cls, table: Table, columns: Sequence[Column], degrees: Mapping[str, int], embedding: EmbeddingFactory
+    ) -> World:
+        """Put further columns beside the table's features."""
+        graph, describe = table.graph, describer(table)
+        rows = extend(table, columns)
+        place: dict[str, tuple[int, ...]] = {name: (j,) for j, name in enumerate(graph.features)}
+        inputs = {name: tuple(describe(name)) for name in (graph.protected, *graph.features)}
+        start = len(graph.features)
+        for column in columns:
+            where = range(start, start + len(column.parts))
+            counts = [count_values(rows.x[rows.weight > 0, k]) for k in where]
+            place[column.name] = tuple(where)
+            inputs[column.name] = tuple(
+                Input(part, column.is_sign, count) for part, count in zip(column.parts, counts, strict=True)
+            )
+            start = where.stop
+        return cls(graph, degrees, embedding, rows, place, inputs)
+
+    def equation(self, feature: str, parents: Iterable[str]) -> Equation:
+        """An equation of a feature with any variables as its parents, of the audit's degree."""
+        named = set(parents)
+        uses_protected = self.graph.protected in named
+        listed = [name for name in self.place if name in named]
+        inputs = [v for name in [self.graph.protected] * uses_protected + listed for v in self.inputs[name]]
+        degree = self.degrees[feature]
+        columns = tuple(k for name in listed for k in self.place[name])
+        levels = [v.level for v in self.inputs[self.graph.protected] if v.level is not None]
+        return Equation(
+            feature=feature,
+            column=self.place[feature][0],
+            uses_protected=uses_protected,
+            parents=columns,
+            moves=False,
+            descends=False,
+            degree=degree,
+            embedding=self.embedding(inputs, degree),
+            levels=tuple(levels) if uses_protected else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The error of an equation that cannot see Z: what Z puts into it, c, and what is left, e."""
+
+    full: Equation  # with Z
+    given: Equation  # the parents that Z does not affect
+    hides_protected: bool  # whether A is part of Z
+    hidden: tuple[int, ...]  # the other columns of Z
+    w: Array  # weights of the full equation
+    B: Array  # weights that predict Z from the parents it does not affect
+    v: Array  # what these parents still predict of c
+
+    def parts(self, block: Rows) -> tuple[Array, Array]:
+        """Give c and e, as (r,) each."""
+        e = block.x[:, self.full.column] - self.full.values(block.a, block.x) @ self.w
+        return self.raw(block) - self.given.values(block.a, block.x) @ self.v, e
+
+    def raw(self, block: Rows) -> Array:
+        """``f(parents, z) - f(parents, zhat)`` with zhat the prediction of z from the parents it does not affect."""
+        zhat = self.given.values(block.a, block.x) @ self.B
+        a, x = (zhat[:, 0] if self.hides_protected else block.a), np.array(block.x, order="F")
+        x[:, list(self.hidden)] = zhat[:, self.hides_protected :]
+        return np.asarray((self.full.values(block.a, block.x) - self.full.values(a, x)) @ self.w)
+
+
+def split(world: World, feature: str, Z: Sequence[str], affected: set[str]) -> Split:
+    """Fit an equation with Z, predict Z from the parents it does not affect, and take c's remainder on these off."""
+    protected = world.graph.protected
+    parents = set(world.graph.parents(feature))
+    full = world.equation(feature, parents | set(Z))
+    given = world.equation(feature, parents - set(Z) - affected)
+    hides_protected = protected in Z
+    hidden = tuple(k for name in Z if name != protected for k in world.place[name])
+    found = Split(full, given, hides_protected, hidden, np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+
+    def z(block: Rows) -> Array:
+        columns = block.x[:, list(hidden)]
+        return np.column_stack([block.a, columns]) if hides_protected else columns
+
+    w = _least_squares(world.rows, full, lambda block: block.x[:, [full.column]])[:, 0]
+    found = replace(found, w=w, B=_least_squares(world.rows, given, z))
+    return replace(found, v=_least_squares(world.rows, given, lambda block: found.raw(block)[:, None])[:, 0])
+
+
+def _least_squares(rows: Rows, equation: Equation, target: Callable[[Rows], Array]) -> Array:
+    """Weights of an equation's columns for some targets (r, k) of each block, from sums over blocks."""
+    G, C = np.zeros(()), np.zeros(())
+    for block in rows.blocks():
+        Phi = equation.values(block.a, block.x)
+        weighted = Phi * block.weight[:, None]
+        G, C = G + weighted.T @ Phi, C + weighted.T @ target(block)
+    weights, kept = np.zeros_like(C), _independent(G)
+    weights[kept] = solve(G[np.ix_(kept, kept)], C[kept])
+    return weights
+
+
+def _independent(G: Array) -> IntArray:
+    """Give columns that determine the others, from all columns' Gram matrix.
+
+    A product of two categories is 0 everywhere, one with a rare category often the category itself. Whichever column
+    is left out, fitted values are the same, and what the parents determine of Z puts nothing into the error.
+    """
+    kept = np.flatnonzero(np.diag(G) > 0)
+    while (column := dependent_column(G[np.ix_(kept, kept)])) is not None:
+        kept = np.delete(kept, column)
+    return kept
