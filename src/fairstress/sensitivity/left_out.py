@@ -16,10 +16,10 @@ import numpy as np
 from fairstress.inputs.columns import Column, extend
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Equation, count_values, describer
 from fairstress.model.embedding import EmbeddingFactory, Input
-from fairstress.model.linear import dependent_column, solve
+from fairstress.model.linear import independent_columns, solve
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +126,6 @@ def _least_squares(rows: Rows, equation: Equation, target: Callable[[Rows], Arra
         Phi = equation.values(block.a, block.x)
         weighted = Phi * block.weight[:, None]
         G, C = G + weighted.T @ Phi, C + weighted.T @ target(block)
-    weights, kept = np.zeros_like(C), _independent(G)
+    weights, kept = np.zeros_like(C), independent_columns(G)
     weights[kept] = solve(G[np.ix_(kept, kept)], C[kept])
     return weights
-
-
-def _independent(G: Array) -> IntArray:
-    """Give columns that determine the others, from all columns' Gram matrix.
-
-    A product of two categories is 0 everywhere, one with a rare category often the category itself. Whichever column
-    is left out, fitted values are the same, and what the parents determine of Z puts nothing into the error.
-    """
-    kept = np.flatnonzero(np.diag(G) > 0)
-    while (column := dependent_column(G[np.ix_(kept, kept)])) is not None:
-        kept = np.delete(kept, column)
-    return kept
