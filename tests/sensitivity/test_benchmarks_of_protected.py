@@ -50,7 +50,7 @@ def test_the_induced_correlation_is_that_of_the_errors_that_hold_z():
 
 
 def test_model_b_at_the_induced_correlation_has_the_true_effect_and_model_a_has_not():
-    """x falls by 2 * 0.5 from a = +1 to -1; Model A also counts what the mean of 0.7 z differs by between the groups."""
+    """x falls by 2 * 0.5 from a = +1 to -1; Model A adds the difference that 0.7 z makes between the groups' means."""
     c = 0.3 / np.sqrt(1.64)
     bias = -0.7 * 0.8 / np.sqrt(1.64) * stats.norm.pdf(c) / (stats.norm.cdf(c) * stats.norm.cdf(-c))
     for n in (1_000, 10_000, 100_000):
