@@ -158,8 +158,9 @@ def _threshold(rows: Rows, equation: Equation, Z: Sequence[str]) -> Array:
     if found.told:
         name, hidden = equation.feature, ", ".join(f"'{name}'" for name in Z)
         raise SettingError(
-            f"{hidden} with the other parents of '{name}' tells the '{name}' of {found.told:g} of {rows.n:g} people "
-            "without error (perfect separation), so that its strength is not finite: leave it out, or merge rare values"
+            f"{hidden} with the other parents of '{name}' tells the '{name}' of {found.told:.9g} of {rows.n:.9g} "
+            "people without error (perfect separation), so that its strength is not finite: leave it out, or merge "
+            "rare values"
         )
     return found.weights
 
