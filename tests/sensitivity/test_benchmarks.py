@@ -261,7 +261,7 @@ def test_arguments_that_make_no_sense_are_refused_by_name(frame):
         (lambda: audit.benchmarks(pairs="xv"), "pairs is 'xv': give a list of pairs"),
         (lambda: audit.benchmarks(pairs=("x", "v")), r"pairs is \('x', 'v'\): give a list of pairs, such as \["),
         (lambda: audit.benchmarks(pairs=[("x", "z")]), "the graph does not name the pair x <-> z"),
-        (lambda: audit.benchmarks(pairs=[("a", "x")]), "the protected attribute 'a' is none; leave the pair out"),
+        (lambda: audit.benchmarks(pairs=[("a", "x")]), "the graph does not name the pair a <-> x"),
         (lambda: audit.benchmarks(multiples=[0]), "multiples is .0.: give a list of positive numbers"),
         (lambda: audit.benchmarks(multiples=2), "multiples is 2: give a list"),
         (lambda: audit.benchmarks(groups=["z"]), "groups is .*: give a dict of names"),

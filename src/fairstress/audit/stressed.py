@@ -268,19 +268,20 @@ class Audit(Fitted):
     ) -> Benchmarks:
         """Measure the error correlation that leaving out observed variables would induce: yardsticks for hidden ones.
 
-        Equations are fitted by least squares with the audit's degrees and without penalty: what a variable explains is
-        a fact about the data. What is measured: every variable of the graph that is a parent of both ends of a pair,
-        the protected attribute among them, and the columns and groups that are given.
+        Equations are fitted by least squares, that of a two-valued protected attribute by probit, with the audit's
+        degrees and without penalty: what a variable explains is a fact about the data. What is measured: every variable
+        of the graph that is a parent of both ends of a pair, the protected attribute among them, and the columns and
+        groups that are given.
 
         Parameters
         ----------
         columns
             A table of further columns with the audited rows in the same order, such as ``frame[["age"]]``; each is
-            taken for a cause of every feature in a pair.
+            taken for a cause of every variable in a pair, of the protected attribute only if a pair names it.
         groups
             ``{name: variables}`` to be left out together.
         pairs
-            Pairs of features that the graph joins by ``<->``; all of them without it.
+            Pairs that the graph joins by ``<->``, those with the protected attribute among them; all without it.
         multiples
             How many times as strong as the observed variable the hidden causes of the result are.
         """

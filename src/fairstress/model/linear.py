@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
 
 
 def solve(N: Array, rhs: Array) -> Array:
@@ -32,3 +32,15 @@ def dependent_column(G: Array) -> int | None:
     pivots = np.abs(np.diag(R))
     tiny = pivots <= 10 * G.shape[0] * np.finfo(float).eps * pivots[0]
     return int(order[tiny.argmax()]) if tiny.any() else None
+
+
+def independent_columns(G: Array) -> IntArray:
+    """Give columns that determine the others, from all columns' Gram matrix.
+
+    A product of two categories is 0 everywhere, one with a rare category often the category itself. Whichever column
+    is left out, fitted values are the same.
+    """
+    kept = np.flatnonzero(np.diag(G) > 0)
+    while (column := dependent_column(G[np.ix_(kept, kept)])) is not None:
+        kept = np.delete(kept, column)
+    return kept

@@ -139,7 +139,7 @@ class ThresholdSystem:
         H[b, d] -= 4 * lam * w / u[b] ** 2
         for B, a, weight in self._blocks():
             t = a * (B @ (q * z))
-            log_cdf, hazard = _normal(t)
+            log_cdf, hazard = log_normal_cdf(t)
             F -= 2 * float(weight @ log_cdf)
             g -= 2 * q * (B.T @ (weight * a * hazard))
             H += 2 * q[:, None] * ((B * (weight * hazard * (t + hazard))[:, None]).T @ B) * q
@@ -153,7 +153,7 @@ class ThresholdSystem:
         by_q = np.zeros(z.size)
         for B, a, weight in self._blocks():
             t = a * (B @ (q * z))
-            _, hazard = _normal(t)
+            _, hazard = log_normal_cdf(t)
             # v'F_z = -2 sum_i weight_i a_i hazard(t_i) B_i'(q v), to be differentiated by q: the last factor, then t
             along, curve = B @ (q * v), hazard * (t + hazard)
             by_q -= -2 * v * (B.T @ (weight * a * hazard)) + 2 * z * (B.T @ (weight * curve * along))
@@ -273,8 +273,8 @@ class _Place:
     q: Array  # (m + D + c,)
 
 
-def _normal(t: Array) -> tuple[Array, Array]:
-    """Log of the standard normal's distribution function, and its derivative, density over distribution function."""
+def log_normal_cdf(t: Array) -> tuple[Array, Array]:
+    """Log of the standard normal's distribution function, with its derivative, density over distribution function."""
     log_cdf = np.asarray(special.log_ndtr(t))
     return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))
 

@@ -116,11 +116,19 @@ def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
     p = cause.correlation
     need = (
         f"A correlation of {p:.3g} in size needs one hidden cause that explains {_percent(cause.r2_first)} of the "
-        f"variance of each error, or more of the one and less of the other with the same product. As sensemakr counts, "
-        f"that is a partial R2 of {cause.r2_first:.3g} with the first variable and of "
+        f"variance of each error, or more of the one and less of the other with the same product."
+    )
+    partial = (
+        f"As sensemakr counts, that is a partial R2 of {cause.r2_first:.3g} with the first variable and of "
         f"{cause.r2_second_given_first:.3g} with the second given the first."
     )
-    return _fill(" ".join([need, *(_times(b, p) for b in found.found)]))
+    latent = next((b.latent for b in found.found if b.latent), None)
+    behind = (
+        f"Of {latent} it is the latent error behind the threshold; sensemakr has no such R2, since it takes the first "
+        "variable as it is observed."
+    )
+    parts = [need] + [partial] * any(not b.latent for b in found.found) + [behind] * bool(latent)
+    return _fill(" ".join([*parts, *(_times(b, p) for b in found.found)]))
 
 
 # ---------------------------------------------------------------- benchmarks
@@ -129,7 +137,8 @@ def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
 def _benchmark(b: Benchmark, multiples: Iterable[float]) -> str:
     first, second = b.pair
     name = b.name if b.members == (b.name,) else f"{b.name} ({_join(b.members)})"
-    shares = f"{_percent(b.r2_first)} of the variance of {first}'s error and {_percent(b.r2_second)} of {second}'s"
+    errors = [f"{name}'s{' latent' * (name == b.latent)}" for name in b.pair]
+    shares = f"{_percent(b.r2_first)} of the variance of {errors[0]} error and {_percent(b.r2_second)} of {errors[1]}"
     head = f"{first} <-> {second}, {name}. Left out of the equations, it explains {shares}, and "
     if not b.in_model:
         head = f"{first} <-> {second}, {name}. It is not in the graph and explains {shares}; this "

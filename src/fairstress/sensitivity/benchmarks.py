@@ -1,31 +1,29 @@
 """How strong is that? The error correlation that leaving out an observed variable would induce, as a yardstick.
 
-With Z in the equations, ``x_j = f_j(parents, z) + e_j`` by least squares. What is left of f_j when Z cannot be seen is
-its mean over Z given the parents that Z does not affect; the rest, ``c_j``, joins the error. The effects of the other
-parents stay as they are. To refit them without Z would hide what is asked for: where one of a pair causes the other,
-least squares makes the errors uncorrelated, whatever is left out. Then
+Left out, Z puts ``c_j`` into the error of equation j, whose own error is ``e_j`` (see `left_out`); of a two-valued
+protected attribute these are parts of its latent error. Then
 
     R2_j = var(c_j) / (var(c_j) + var(e_j)),   induced correlation = cor(c_j, c_k) sqrt(R2_j R2_k).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairstress.errors import SettingError, did_you_mean
-from fairstress.inputs.columns import Column, extend, read_columns
+from fairstress.inputs.columns import Column, read_columns
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
-from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design, Equation, count_values, describer
-from fairstress.model.embedding import EmbeddingFactory, Input
-from fairstress.model.linear import dependent_column, solve
+from fairstress.inputs.rows import Array
+from fairstress.model.design import Design
+from fairstress.model.embedding import EmbeddingFactory
+from fairstress.sensitivity.left_out import World, second_moments, split
 from fairstress.sensitivity.yardstick import Benchmark, Benchmarks
 
 # variances, features being standardised
@@ -42,59 +40,6 @@ class Candidate:
     in_model: bool  # whether the audit's equations have it
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """The audited rows with further columns beside the features, and where each variable stands."""
-
-    graph: CausalGraph
-    degrees: Mapping[str, int]
-    embedding: EmbeddingFactory
-    rows: Rows
-    place: dict[str, tuple[int, ...]]  # columns of x by variable; the protected attribute has none
-    inputs: dict[str, tuple[Input, ...]]  # what an embedding must know, by variable
-
-    @classmethod
-    def of(
-        cls, table: Table, columns: Sequence[Column], degrees: Mapping[str, int], embedding: EmbeddingFactory
-    ) -> World:
-        """Put further columns beside the table's features."""
-        graph, describe = table.graph, describer(table)
-        rows = extend(table, columns)
-        place: dict[str, tuple[int, ...]] = {name: (j,) for j, name in enumerate(graph.features)}
-        inputs = {name: tuple(describe(name)) for name in (graph.protected, *graph.features)}
-        start = len(graph.features)
-        for column in columns:
-            where = range(start, start + len(column.parts))
-            counts = [count_values(rows.x[rows.weight > 0, k]) for k in where]
-            place[column.name] = tuple(where)
-            inputs[column.name] = tuple(
-                Input(part, column.is_sign, count) for part, count in zip(column.parts, counts, strict=True)
-            )
-            start = where.stop
-        return cls(graph, degrees, embedding, rows, place, inputs)
-
-    def equation(self, feature: str, parents: Iterable[str]) -> Equation:
-        """An equation of a feature with any variables as its parents, of the audit's degree."""
-        named = set(parents)
-        uses_protected = self.graph.protected in named
-        listed = [name for name in self.place if name in named]
-        inputs = [v for name in [self.graph.protected] * uses_protected + listed for v in self.inputs[name]]
-        degree = self.degrees[feature]
-        columns = tuple(k for name in listed for k in self.place[name])
-        levels = [v.level for v in self.inputs[self.graph.protected] if v.level is not None]
-        return Equation(
-            feature=feature,
-            column=self.place[feature][0],
-            uses_protected=uses_protected,
-            parents=columns,
-            moves=False,
-            descends=False,
-            degree=degree,
-            embedding=self.embedding(inputs, degree),
-            levels=tuple(levels) if uses_protected else (),
-        )
-
-
 def benchmarks(
     table: Table,
     design: Design,
@@ -106,19 +51,22 @@ def benchmarks(
     multiples: Sequence[float] = (1, 2, 3),
 ) -> Benchmarks:
     """Measure every candidate on every pair that it could confound; see `Audit.benchmarks`."""
-    asked = _read_pairs(pairs, table.graph)
+    graph = table.graph
+    asked = _read_pairs(pairs, graph)
     factors = _read_multiples(multiples)
     further = () if columns is None else read_columns(columns, table)
-    candidates = _candidates(table.graph, further, _read_groups(groups), asked)
-    world = World.of(table, further, {e.feature: e.degree for e in design.equations}, embedding)
+    candidates = _candidates(graph, further, _read_groups(groups), asked)
+    equations = (*design.equations, *([design.protected] if design.protected else []))
+    world = World.of(table, further, {e.feature: e.degree for e in equations}, embedding)
     found = [_measure(world, candidate, asked) for candidate in candidates]
     for candidate, its in zip(candidates, found, strict=True):
         if not its:
             raise SettingError(
-                f"the group '{candidate.name}' holds no parent of both ends of a pair, so that it cannot play their "
-                "hidden cause: leave it out, or add the missing arrows to the graph"
+                f"the group '{candidate.name}' holds no parent of both ends of a pair, or one of these ends: it "
+                "cannot play their hidden cause; leave it out, or add the missing arrows to the graph"
             )
-    return Benchmarks(tuple(one for its in found for one in its), factors, table.graph.features, tuple(asked))
+    variables = (graph.protected, *graph.features) if graph.confounds_protected else graph.features
+    return Benchmarks(tuple(one for its in found for one in its), factors, variables, tuple(asked))
 
 
 def _candidates(
@@ -142,93 +90,21 @@ def _candidates(
 # ---------------------------------------------------------------- mathematics
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """The error of an equation that cannot see Z: what Z puts into it, c, and what is left, e."""
-
-    full: Equation  # with Z
-    given: Equation  # the parents that Z does not affect
-    hides_protected: bool  # whether A is part of Z
-    hidden: tuple[int, ...]  # the other columns of Z
-    w: Array  # weights of the full equation
-    B: Array  # weights that predict Z from the parents it does not affect
-    v: Array  # what these parents still predict of c
-
-    def parts(self, block: Rows) -> tuple[Array, Array]:
-        """Give c and e, as (r,) each."""
-        e = block.x[:, self.full.column] - self.full.values(block.a, block.x) @ self.w
-        return self.raw(block) - self.given.values(block.a, block.x) @ self.v, e
-
-    def raw(self, block: Rows) -> Array:
-        """``f(parents, z) - f(parents, zhat)`` with zhat the prediction of z from the parents it does not affect."""
-        zhat = self.given.values(block.a, block.x) @ self.B
-        a, x = (zhat[:, 0] if self.hides_protected else block.a), np.array(block.x, order="F")
-        x[:, list(self.hidden)] = zhat[:, self.hides_protected :]
-        return np.asarray((self.full.values(block.a, block.x) - self.full.values(a, x)) @ self.w)
-
-
 def _measure(world: World, candidate: Candidate, pairs: Sequence[Edge]) -> list[Benchmark]:
-    """Split the errors of the features that a candidate causes, and compare them pair by pair."""
-    concerned = [pair for pair in pairs if all(_members_of(world.graph, candidate, name) for name in pair)]
-    features = sorted({name for pair in concerned for name in pair}, key=world.graph.features.index)
-    affected = _affected(world.graph, candidate)
-    splits = [_split(world, candidate, name, affected) for name in features]
+    """Split the errors of the variables that a candidate causes, and compare them pair by pair."""
+    graph = world.graph
+    concerned = [pair for pair in pairs if _could_confound(graph, candidate, pair)]
+    variables = sorted({name for pair in concerned for name in pair}, key=graph.nodes.index)
+    affected = _affected(graph, candidate)
+    splits = [split(world, name, _members_of(graph, candidate, name), affected) for name in variables]
     if not splits:
         return []
-    M = np.zeros((2 * len(splits), 2 * len(splits)))
-    for block in world.rows.blocks():
-        parts = np.array([split.parts(block) for split in splits])  # (features, 2, r)
-        T = np.concatenate([parts[:, 0], parts[:, 1]])
-        M += T * block.weight @ T.T
-    M /= world.rows.n
-    return [_benchmark(candidate, pair, M, [features.index(name) for name in pair]) for pair in concerned]
+    M = second_moments(world.rows, splits)
+    ends_of = {pair: [variables.index(name) for name in pair] for pair in concerned}
+    return [_benchmark(candidate, pair, M, ends, world.latent) for pair, ends in ends_of.items()]
 
 
-def _split(world: World, candidate: Candidate, feature: str, affected: set[str]) -> _Split:
-    """Fit an equation with Z, predict Z from the parents it does not affect, and take c's remainder on these off."""
-    protected = world.graph.protected
-    parents = set(world.graph.parents(feature))
-    Z = _members_of(world.graph, candidate, feature)
-    full = world.equation(feature, parents | set(Z))
-    given = world.equation(feature, parents - set(Z) - affected)
-    hides_protected = protected in Z
-    hidden = tuple(k for name in Z if name != protected for k in world.place[name])
-    found = _Split(full, given, hides_protected, hidden, np.zeros(0), np.zeros((0, 0)), np.zeros(0))
-
-    def z(block: Rows) -> Array:
-        columns = block.x[:, list(hidden)]
-        return np.column_stack([block.a, columns]) if hides_protected else columns
-
-    w = _least_squares(world.rows, full, lambda block: block.x[:, [full.column]])[:, 0]
-    found = replace(found, w=w, B=_least_squares(world.rows, given, z))
-    return replace(found, v=_least_squares(world.rows, given, lambda block: found.raw(block)[:, None])[:, 0])
-
-
-def _least_squares(rows: Rows, equation: Equation, target: Callable[[Rows], Array]) -> Array:
-    """Weights of an equation's columns for some targets (r, k) of each block, from sums over blocks."""
-    G, C = np.zeros(()), np.zeros(())
-    for block in rows.blocks():
-        Phi = equation.values(block.a, block.x)
-        weighted = Phi * block.weight[:, None]
-        G, C = G + weighted.T @ Phi, C + weighted.T @ target(block)
-    weights, kept = np.zeros_like(C), _independent(G)
-    weights[kept] = solve(G[np.ix_(kept, kept)], C[kept])
-    return weights
-
-
-def _independent(G: Array) -> IntArray:
-    """Give columns that determine the others, from all columns' Gram matrix.
-
-    A product of two categories is 0 everywhere, one with a rare category often the category itself. Whichever column
-    is left out, fitted values are the same, and what the parents determine of Z puts nothing into the error.
-    """
-    kept = np.flatnonzero(np.diag(G) > 0)
-    while (column := dependent_column(G[np.ix_(kept, kept)])) is not None:
-        kept = np.delete(kept, column)
-    return kept
-
-
-def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int]) -> Benchmark:
+def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int], latent: str | None) -> Benchmark:
     """Read one pair off the second moments of all c and e."""
     q = M.shape[0] // 2
     c, e = M[np.ix_(ends, ends)], M[np.ix_([j + q for j in ends], [j + q for j in ends])]
@@ -249,56 +125,51 @@ def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int]) -> B
         in_model=candidate.in_model,
         r2_first=first,
         r2_second=second,
-        alignment=float(np.clip(_correlation(c), -1, 1)) if is_felt else 0.0,
+        alignment=_correlation(c) if is_felt else 0.0,
         errors_with=_correlation(e),
         errors_without=_correlation(c + e + cross + cross.T),
+        latent=latent if latent in pair else None,
     )
 
 
 def _correlation(V: Array) -> float:
-    return float(V[0, 1] / np.sqrt(V[0, 0] * V[1, 1]))
+    return float(np.clip(V[0, 1] / np.sqrt(V[0, 0] * V[1, 1]), -1, 1))  # estimates and rounding may lie beyond
 
 
-def _members_of(graph: CausalGraph, candidate: Candidate, feature: str) -> tuple[str, ...]:
-    """Give the part of a candidate that enters a feature's equation: all of it where the graph does not know it."""
+def _could_confound(graph: CausalGraph, candidate: Candidate, pair: Edge) -> bool:
+    """Whether a candidate enters both equations of a pair and is not an end of it."""
+    return not set(pair) & set(candidate.members) and all(_members_of(graph, candidate, name) for name in pair)
+
+
+def _members_of(graph: CausalGraph, candidate: Candidate, variable: str) -> tuple[str, ...]:
+    """Give the part of a candidate that enters a variable's equation: all of it where the graph does not know it."""
     if not candidate.in_model:
         return candidate.members
-    return tuple(name for name in candidate.members if name in graph.parents(feature))
+    return tuple(name for name in candidate.members if name in graph.parents(variable))
 
 
 def _affected(graph: CausalGraph, candidate: Candidate) -> set[str]:
-    """Give what a candidate causes: by the graph, or every feature of a pair and what it causes in turn."""
+    """Give what a candidate causes: by the graph, or every variable of a pair and what it causes in turn."""
     if candidate.in_model:
         return {effect for name in candidate.members for effect in graph.descendants(name)}
-    touched = {name for pair in _feature_pairs(graph) for name in pair}
+    touched = {name for pair in graph.pairs for name in pair}
     return touched | {effect for name in touched for effect in graph.descendants(name)}
-
-
-def _feature_pairs(graph: CausalGraph) -> list[Edge]:
-    return [pair for pair in graph.pairs if graph.protected not in pair]
 
 
 # ---------------------------------------------------------------- checks
 
 
 def _read_pairs(pairs: Any, graph: CausalGraph) -> list[Edge]:
-    """Check the pairs that are asked for: pairs of features that the graph names; all of these without any."""
-    known = _feature_pairs(graph)
+    """Check the pairs that are asked for: pairs that the graph names; all of these without any."""
     if pairs is None:
-        if not known:
-            raise SettingError("the graph names no pair of features: add '<->' between two of them to the graph")
-        return known
+        if not graph.pairs:
+            raise SettingError("the graph names no pair: add '<->' between two variables to the graph")
+        return list(graph.pairs)
     listed = list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
     if not listed or not all(isinstance(pair, tuple | list) for pair in listed):
         raise SettingError(f"pairs is {pairs!r}: give a list of pairs, such as [('ugpa', 'lsat')]")
-    for pair in listed:
-        if graph.protected in pair:
-            raise SettingError(
-                f"pairs has {tuple(pair)!r}: benchmarks compare the errors of two features, and the protected "
-                f"attribute '{graph.protected}' is none; leave the pair out"
-            )
-    found = [read_pair(pair, graph, graph.features) for pair in listed]
-    return [(graph.features[j], graph.features[k]) for j, k in dict.fromkeys(found)]
+    found = [read_pair(pair, graph, graph.nodes) for pair in listed]
+    return [(graph.nodes[j], graph.nodes[k]) for j, k in dict.fromkeys(found)]
 
 
 def _read_multiples(multiples: Any) -> tuple[float, ...]:

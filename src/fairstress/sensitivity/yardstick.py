@@ -16,7 +16,8 @@ from fairstress.sensitivity.strength import HiddenCause
 class Benchmark:
     """One observed variable, or a group, and the errors of one pair.
 
-    ``r2_first`` and ``r2_second`` are its shares of the two errors' variance when it is left out of the equations.
+    ``r2_first`` and ``r2_second`` are its shares of the two errors' variance when it is left out of the equations; of
+    a two-valued protected attribute, ``latent``, they are shares of the latent error behind the threshold.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Benchmark:
     alignment: float  # correlation of what it puts into the two; -1 or +1 for one variable in linear equations
     errors_with: float  # correlation of the two errors with it in the equations
     errors_without: float  # and when it is left out
+    latent: str | None = None  # the end of the pair that is seen through a threshold
 
     @property
     def correlation(self) -> float:
@@ -87,7 +89,8 @@ class Benchmarks:
             ``sqrt`` of their product, the column ``largest``.
         r2_second_given_first
             sensemakr's partial R2 with the second variable given the first. Its R2 with the first is
-            ``r2_first_on_errors``.
+            ``r2_first_on_errors``. Missing where an end of the pair is seen through a threshold: sensemakr gives the
+            first variable as it is observed, of which the latent error is another function.
         left_out
             The correlation that leaving the variable itself out of the equations induces.
         errors_with, errors_without
@@ -141,7 +144,7 @@ class Benchmarks:
             "largest": cause.correlation if cause else np.nan,
             "r2_first_on_errors": first,
             "r2_second_on_errors": second,
-            "r2_second_given_first": cause.r2_second_given_first if cause else np.nan,
+            "r2_second_given_first": cause.r2_second_given_first if cause and not b.latent else np.nan,
             "left_out": b.correlation,
             "errors_with": b.errors_with,
             "errors_without": b.errors_without,
