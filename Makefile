@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types test-torch test-floors bench bench-search reference clean
+.PHONY: demo test lint types test-torch test-floors bench bench-search docs reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -37,6 +37,10 @@ bench-search: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/ten_features.py
 	$(BIN)/python benchmarks/worst_case_against_torch.py
 
+# the documentation as a site, in site/; warnings are errors
+docs: $(INSTALLED)-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # stored values of other programs; only needed to make them anew
 reference: $(INSTALLED)-reference
 	$(BIN)/python tests/reference/generate.py
@@ -64,4 +68,4 @@ $(INSTALLED)-torch: pyproject.toml | $(BIN)/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks dist
+	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks dist site
