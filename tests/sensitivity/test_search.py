@@ -133,7 +133,7 @@ def test_nhs_reaches_the_known_maxima(nhs_audit, kind, least):
 
 
 def test_starts_hold_a_corner_of_each_class_that_mirror_images_cannot_leave():
-    """Around a cycle of pairs the product of signs stays under D P D, so that one class must not crowd out the other."""
+    """Around a cycle of pairs the product of signs stays under D P D: one class must not crowd out the other."""
     graph = fs.CausalGraph.parse("a -> x -> z -> v -> u; x <-> z <-> v <-> u <-> x", protected="a", outcome="y")
     budget = read_budget(graph, graph.features, 0.5)
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
