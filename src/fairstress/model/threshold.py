@@ -24,6 +24,7 @@ from fairstress.model.fit import Fit, System, best_fit
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+EPSILON = float(np.finfo(float).eps)
 KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 
 
@@ -105,7 +106,9 @@ class ThresholdSystem:
             decrease = -float(g @ step) / 2
             longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
             length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
-            if decrease <= TOLERANCE * self.features.moments.n and length == 1.0:
+            # no line search sees a decrease that the rounding of z'Tz hides
+            rounding = EPSILON * float(np.diag(at.T) @ z[: len(at.T)] ** 2)
+            if decrease <= max(TOLERANCE * self.features.moments.n, rounding) and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
             trial = self._objective(z + length * step, at)
