@@ -38,7 +38,8 @@ WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 
 class Claim:
     """What is put to the test: under Model A, this predictor treats counterfactual people alike."""
 
-    rows: Rows
+    rows: Rows  # people, once for each value that they are moved to
+    everyone: Rows  # people as they are, to whom the models are fitted
     design: Design
     system: Likelihood
     model_a: Fit
@@ -194,7 +195,7 @@ class ClaimBuilder:
         coding = self.table.protected
         view = View.of(design, model_a.weights, fair_part=self.fair_part, reference=coding.reference_code)
         moved, _ = coding.contrasts(rows)
-        return Claim(moved, design, system, model_a, view, self.predictor(_source(self.table, view)))
+        return Claim(moved, rows, design, system, model_a, view, self.predictor(_source(self.table, view)))
 
     def _check(self, design: Design, moments: Moments, penalty: float) -> None:
         """Refuse equations that have no error, or no unique weights."""
