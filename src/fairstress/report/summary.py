@@ -99,6 +99,9 @@ def curve_summary(curve: Curve) -> str:
     text = f"The unfairness of the baselines, for comparison: {_join(levels)}."
     if curve.shows_penalty_only:
         text += " At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty."
+    caution = next(filter(None, map(_caution, curve.points)), "")
+    if caution:
+        text += f" The last column is the change of the log likelihood{caution}."
     return "\n".join(lines) + "\n\n" + _fill(text)
 
 
