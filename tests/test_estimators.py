@@ -101,6 +101,13 @@ def test_predictions_are_a_linear_regression_on_the_residuals_of_linear_regressi
     np.testing.assert_allclose(linear.fit(*people).predict(others), by_hand, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("graph", ["race -> ugpa, lsat; ugpa -> lsat", "race -> ugpa, lsat; lsat -> ugpa"])
+def test_linear_graphs_that_leave_no_arrow_out_predict_as_no_graph_does(graph, people, others):
+    linear = {"protected": "race", "max_degree": 1, "penalty": 0, "predictor_penalty": 0}
+    found = [fs.CounterfactuallyFairRegressor(g, **linear).fit(*people).predict(others) for g in (graph, None)]
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("convert", [pl.from_pandas, lambda f: pa.Table.from_pandas(f, preserve_index=False)])
 def test_other_frames_give_the_same_predictions_as_pandas(convert, model, people, others):
     found = clone(model).fit(convert(people[0]), people[1].to_numpy())
