@@ -22,7 +22,7 @@ from fairstress.errors import DataError, GraphError, SettingError
 
 GRAPH = "race -> ugpa, lsat; ugpa -> lsat; race <-> lsat"
 GIVEN = {"penalty": 1.0, "predictor_penalty": 1.0, "max_degree": 1}  # nothing is left to choose
-CHOSEN = {"penalties": [0.1, 10.0], "cv": KFold(3, shuffle=True, random_state=1)}
+CHOSEN = {"penalties": [0.1, 10.0], "cv": KFold(3, shuffle=True, random_state=5)}
 
 # ---------------------------------------------------------------- scikit-learn's own checks
 
