@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types test-torch test-floors bench bench-search docs reference clean
+.PHONY: demo test lint types test-torch test-floors bench bench-search docs examples reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -40,6 +40,11 @@ bench-search: $(INSTALLED)-torch
 # the documentation as a site, in site/; warnings are errors
 docs: $(INSTALLED)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# whole audits of two textbook tables; the tests run them too
+examples: $(INSTALLED)-test
+	$(BIN)/python examples/gpa2.py
+	$(BIN)/python examples/loanapp.py
 
 # stored values of other programs; only needed to make them anew
 reference: $(INSTALLED)-reference

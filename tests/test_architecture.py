@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fairstress"
-ORDER = ["version", "errors", "threads", "inputs", "model", "sensitivity", "audit", "report", "settings", "cli"]
+ORDER = [
+    "version",
+    "errors",
+    "threads",
+    "inputs",
+    "model",
+    "sensitivity",
+    "audit",
+    "report",
+    "estimators",
+    "settings",
+    "cli",
+]
 FACES = {("sensitivity", "report"), ("audit", "report")}  # a result's .summary() finds its face inside the method
 
 
