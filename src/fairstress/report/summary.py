@@ -111,7 +111,7 @@ def curve_notes(curve: Curve) -> list[str]:
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
     notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}.", *reached(curve)]
     if curve.shows_penalty_only:
-        notes.append("At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty.")
+        return ["At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty.", *notes]
     return notes
 
 
