@@ -25,6 +25,7 @@ SWEEPS = 8  # of the ordering by neighbours' means
 STRAIGHT_FIRST = (0.0, 0.15, -0.15, 0.25, -0.25, 0.4, -0.4)  # bends of an edge, as parts of the distance of its ends
 BENT = (-0.3, 0.3, -0.45, 0.45, -0.6, 0.6)  # of a pair's arc
 WIDE, NARROW = 0.9, 0.6  # inches that a variable and a passing edge take in a layer
+LEGEND = 5.0  # inches that the widest legend takes
 HALF_HEIGHT = 0.24  # inches above and below a name that lines keep clear of
 
 
@@ -41,7 +42,7 @@ def plot_graph(graph: CausalGraph, ax: Axes | None = None) -> Axes:
     """Draw variables as boxes, edges as arrows (fair ones dashed) and pairs as dotted arcs with two heads."""
     layout = lay_out(graph)
     (left, right), (low, high) = _extent(layout)
-    with canvas(ax, (right - left, high - low + 0.3)) as ax:
+    with canvas(ax, (max(right - left, LEGEND), high - low + 0.4)) as ax:
         ax.set_axis_off()
         ax.set_aspect("equal")
         ax.set_xlim(left, right)
