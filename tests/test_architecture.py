@@ -23,7 +23,7 @@ ORDER = [
     "settings",
     "cli",
 ]
-FACES = {("sensitivity", "report"), ("audit", "report")}  # a result's .summary() finds its face inside the method
+FACES = {("sensitivity", "report"), ("audit", "report")}  # .summary(), .plot() and the like find their face inside
 
 
 def imports(path: Path):
