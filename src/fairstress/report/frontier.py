@@ -48,7 +48,7 @@ def _baselines(found: Frontier) -> str:
 
 
 def _method(found: Frontier) -> str:
-    cuts, gap = len(found.cuts), max(point.gap for point in found.points)
+    cuts, gap = len(found.cuts), max(1e-16, *(point.gap for point in found.points))
     noun = "correlation" if cuts == 1 else "correlations"
     trouble = sorted({str(p.status) for p in found.points if p.status is not Status.CONVERGED})
     return " ".join(
