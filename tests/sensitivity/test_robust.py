@@ -91,7 +91,7 @@ def test_every_fit_is_optimal_for_its_cuts_and_its_worst_case_is_among_them(fron
 
 
 def test_worst_case_and_accuracy_never_rise_with_the_weight(audit):
-    found = audit.frontier(0.4, np.logspace(-2, 3, 11))
+    found = audit.frontier(0.4, np.logspace(-2, 3, 6))
     cfu, r2, loss = (np.array([getattr(p, name) for p in found.points]) for name in ("cfu", "r2", "loss"))
     assert (cfu[1:] <= (1 + TOLERANCE) * cfu[:-1]).all()
     assert (np.diff(r2) <= 0).all()
@@ -242,8 +242,9 @@ def _load(name):
 def test_on_held_out_people_it_is_sturdier_than_the_fair_predictor_shrunk_to_its_accuracy():
     """A small version of the benchmark, whose 50 data sets show by how much."""
     benchmark = _load("sturdier_predictor")
-    found = pd.concat([benchmark.experiment(seed, 400, [1.0]) for seed in range(4)])
-    fair, sturdier = (found[found["weight"] == weight] for weight in (0.0, 1.0))
-    shrunk = fair["worst"].to_numpy() * sturdier["c"].to_numpy() ** 2
-    assert (sturdier["worst"].to_numpy() < shrunk).all()
-    assert abs((sturdier["r2"] - sturdier["r2_shrunk"]).mean()) < 0.01
+    found = pd.concat([benchmark.experiment(seed, 400, [3.0]) for seed in range(5)])
+    k, c, gains = benchmark.beside_the_shrunk_one(found)
+    shrunk = found["r2_0"] + c * found["r2_1"] + c**2 * found["r2_2"]
+    assert shrunk.mean() == pytest.approx(found["r2"].mean(), abs=1e-12)
+    assert 0.8 < k < 1.25  # R2 where they were fitted and R2 on held-out people nearly agree on what is as accurate
+    assert gains["worst"].is_clear
