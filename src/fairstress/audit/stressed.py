@@ -13,6 +13,7 @@ import pandas as pd
 
 from fairstress.audit.dossier import Dossier, gather
 from fairstress.audit.pictured import Pictured
+from fairstress.audit.sturdy import Sturdy
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
 from fairstress.model.design import describer
@@ -40,7 +41,7 @@ Bounds = Mapping[tuple[str, str], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Audit(Pictured):
+class Audit(Pictured, Sturdy):
     """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
 
     Examples

@@ -36,7 +36,8 @@ SHOWN = (
 
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
-    parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit), _what_can_matter(audit)]
+    parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit)]
+    parts += [_sturdier(audit), _what_can_matter(audit)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -220,6 +221,17 @@ def _predictors(audit: Audit) -> str:
         f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}."
     )
     return "\n".join(lines) + "\n" + fill(note)
+
+
+def _sturdier(audit: Audit) -> str:
+    if audit.sturdier is None:
+        return ""
+    found, worst = audit.sturdier, audit.sturdier.worst_case
+    return _fill(
+        f"The audited predictor is a sturdier one: the best at weight {found.weight:g} on the worst case within the "
+        f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
+        "compared with the fair predictor in its place."
+    )
 
 
 def _what_can_matter(audit: Audit) -> str:
