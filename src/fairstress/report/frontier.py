@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fairstress.errors import Status
-from fairstress.report.summary import WIDTH
+from fairstress.report.markup import WIDTH
 
 if TYPE_CHECKING:
     from fairstress.sensitivity.frontier import Frontier

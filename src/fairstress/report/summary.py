@@ -227,7 +227,7 @@ def _sturdier(audit: Audit) -> str:
     if audit.sturdier is None:
         return ""
     found, worst = audit.sturdier, audit.sturdier.worst_case
-    return _fill(
+    return fill(
         f"The audited predictor is a sturdier one: the best at weight {found.weight:g} on the worst case within the "
         f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
         "compared with the fair predictor in its place."
