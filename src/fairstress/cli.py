@@ -15,6 +15,7 @@ from typing import IO, Any
 import click
 
 from fairstress.errors import FairstressError
+from fairstress.report.text import visible
 
 
 class _Group(click.Group):
@@ -25,7 +26,7 @@ class _Group(click.Group):
             with _warnings_as_lines():
                 return super().invoke(ctx)
         except FairstressError as problem:
-            click.echo(f"fairstress: {problem}", err=True)
+            click.echo(f"fairstress: {visible(str(problem))}", err=True)
             ctx.exit(2)
 
 
@@ -47,6 +48,7 @@ def main() -> None:
 def demo(output: Path) -> None:
     """Audit the law-school data as the paper does; then let a hidden cause lie behind race, and write a report."""
     import fairstress as fs
+    from fairstress.inputs.datasets import law_school_source
 
     text, frame = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", fs.datasets.law_school()
     ends: dict[str, str] = {"protected": "race", "outcome": "zfya"}
@@ -58,7 +60,8 @@ def demo(output: Path) -> None:
     click.echo(found.summary() + "\n")
     audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
     with _progress("report") as _:
-        dossier = audit.report(output, 0.2, reason="an example: agree on your own", budgets=(0, 0.1, 0.2, 0.3, 0.4))
+        agreed: dict[str, Any] = {"reason": "an example: agree on your own", "budgets": (0, 0.1, 0.2, 0.3, 0.4)}
+        dossier = audit.report(output, 0.2, source=law_school_source(), **agreed)
     click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
     for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
         click.echo(f"{level.name}: {point}")
@@ -197,7 +200,7 @@ def _warnings_as_lines() -> Iterator[None]:
     """Print warnings as one line each on standard error."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        click.echo(f"fairstress: warning: {message}", err=True)
+        click.echo(f"fairstress: warning: {visible(str(message))}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairstress.errors import Status
+from fairstress.report.text import printable
 from fairstress.sensitivity.absorption import listed as _join
 from fairstress.sensitivity.check import Verdict
 
@@ -36,12 +37,14 @@ SHOWN = (
 )  # correlations that a text table shows, where the grid has them
 
 
+@printable
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
     parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit), _what_can_matter(audit)]
     return "\n\n".join(part for part in parts if part)
 
 
+@printable
 def check_summary(check: Check) -> str:
     """Say what the free pairs can do to CFU where no penalty is in the way."""
     title = "What correlated errors can do to CFU at structural penalty 0"
@@ -55,6 +58,7 @@ def check_summary(check: Check) -> str:
     return "\n\n".join([title, *(_fill(paragraph) for paragraph in paragraphs)])
 
 
+@printable
 def profile_summary(profile: Profile) -> str:
     """Say what CFU does along one pair's correlation, and what that measures."""
     a, b = profile.pair
@@ -68,6 +72,7 @@ def profile_summary(profile: Profile) -> str:
     return "\n\n".join(part for part in paragraphs if part)
 
 
+@printable
 def worst_case_summary(found: WorstCase) -> str:
     """Say what a search within a budget found, and how sure that is."""
     pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
@@ -86,6 +91,7 @@ def worst_case_summary(found: WorstCase) -> str:
     return _fill(" ".join([value, where, data, sure, status]).strip())
 
 
+@printable
 def curve_summary(curve: Curve) -> str:
     """Say how the worst case grows with the budget."""
     last = curve.points[-1]
@@ -102,6 +108,7 @@ def curve_summary(curve: Curve) -> str:
     return "\n".join(lines) + "\n\n" + _fill(text)
 
 
+@printable
 def benchmarks_summary(found: Benchmarks) -> str:
     """Say what leaving each observed variable out would do to the errors, and what hidden causes like it would."""
     paragraphs = [_fill(_benchmark(b, found.multiples)) for b in found.found]
@@ -111,6 +118,7 @@ def benchmarks_summary(found: Benchmarks) -> str:
     return "\n\n".join(paragraphs)
 
 
+@printable
 def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
     """Say how strong a hidden common cause must be to give two errors a correlation."""
     p = cause.correlation
