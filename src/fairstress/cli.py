@@ -48,6 +48,7 @@ def main() -> None:
 def demo(output: Path) -> None:
     """Audit the law-school data as the paper does; then let a hidden cause lie behind race, and write a report."""
     import fairstress as fs
+    from fairstress.inputs.datasets import law_school_source
 
     text, frame = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", fs.datasets.law_school()
     ends: dict[str, str] = {"protected": "race", "outcome": "zfya"}
@@ -59,7 +60,8 @@ def demo(output: Path) -> None:
     click.echo(found.summary() + "\n")
     audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
     with _progress("report") as _:
-        dossier = audit.report(output, 0.2, reason="an example: agree on your own", budgets=(0, 0.1, 0.2, 0.3, 0.4))
+        agreed: dict[str, Any] = {"reason": "an example: agree on your own", "budgets": (0, 0.1, 0.2, 0.3, 0.4)}
+        dossier = audit.report(output, 0.2, source=law_school_source(), **agreed)
     click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
     for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
         click.echo(f"{level.name}: {point}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 
 from fairstress.errors import FairstressError, SettingError
 from fairstress.sensitivity.check import Check
+from fairstress.sensitivity.claim import group_means
 from fairstress.sensitivity.curve import BreakingPoint, Curve
 from fairstress.sensitivity.evaluate import evaluate, predictions
 from fairstress.sensitivity.profile import Profile
@@ -24,6 +26,10 @@ Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 WORST_ROWS = 20
+BASELINES = {
+    "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
+    "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
+}
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
@@ -60,6 +66,7 @@ class Dossier:
     """The answers of an audit, for one agreed budget."""
 
     audit: Audit
+    date: str  # when it was gathered, as 2020-12-31
     p_max: float  # the agreed budget
     reason: str  # why it was agreed
     check: Check | None
@@ -67,8 +74,10 @@ class Dossier:
     curve: Curve
     levels: tuple[Level, ...]
     breaking_points: tuple[BreakingPoint, ...]  # of each level
-    group_means: pd.DataFrame  # p_max, group, people, factual, counterfactual: mean predictions
-    people: pd.DataFrame  # worst rows first: label, group, factual and counterfactual features and predictions, cfu
+    group_means: pd.DataFrame  # p_max, group, factual, counterfactual, difference: mean predictions
+    predictors: pd.DataFrame  # predictor, group, mean: of the outcome as observed and of each predictor
+    people: pd.DataFrame  # worst rows first: label, people, from, to, prediction, prediction_counterfactual, cfu
+    people_features: pd.DataFrame  # of the same rows: (feature, "factual" or "counterfactual")
     by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at the agreed budget
     pairs: tuple[PairAlone, ...]
     benchmarks: Benchmarks | None
@@ -78,6 +87,11 @@ class Dossier:
     def agreed(self) -> WorstCase:
         """The worst case at the agreed budget."""
         return next(point for point in self.curve.points if point.p_max == self.p_max)
+
+    @property
+    def share_of_variance(self) -> float:
+        """The worst case at the agreed budget as a share of the outcome's variance."""
+        return self.agreed.value / self.audit.outcome_variance
 
 
 def gather(
@@ -108,6 +122,7 @@ def gather(
     say("other set-ups")
     return Dossier(
         audit=audit,
+        date=date.today().isoformat(),
         p_max=float(p_max),
         reason=reason,
         check=check,
@@ -116,7 +131,9 @@ def gather(
         levels=named,
         breaking_points=tuple(curve.breaking_point(level.value) for level in named),
         group_means=pd.concat([_group_means(audit, point) for point in curve.points], ignore_index=True),
+        predictors=_predictors(audit),
         people=_people(audit, worst),
+        people_features=_people_features(audit, worst),
         by_group=_by_group(audit, worst),
         pairs=pairs,
         benchmarks=_benchmarks(audit),
@@ -131,8 +148,7 @@ def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
             raise SettingError(f"the level '{name}' is {pair!r}: give its CFU and the reason, (0.01, 'because ...')")
         found.append(Level(name, float(pair[0]), str(pair[1])))
-    reason = "the mean squared distance of this baseline's predictions from the audited predictor's"
-    return (*found, *(Level(f"baseline {b.name}", b.unfairness, reason) for b in audit.baselines.values()))
+    return (*found, *(Level(f"baseline {b.name}", b.unfairness, BASELINES[b.name]) for b in audit.baselines.values()))
 
 
 # ---------------------------------------------------------------- people
@@ -151,25 +167,55 @@ def _group_means(audit: Audit, point: WorstCase) -> pd.DataFrame:
             sides = (factual + audit.table.origin, counterfactual + audit.table.origin)
             means = (float(weight @ side[which] / weight.sum()) for side in sides)
             table.append((point.p_max, name, *means))
-    return pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
+    frame = pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
+    return frame.assign(difference=frame["factual"] - frame["counterfactual"])
+
+
+def _predictors(audit: Audit) -> pd.DataFrame:
+    """Mean outcomes, and mean predictions of the audited predictor and of each baseline, group by group."""
+    claim = audit.claim
+    found = {
+        "observed": group_means(audit.table, lambda block: block.y),
+        "audited": group_means(audit.table, lambda block: block.weight * claim.predicted(block)),
+        **{name: baseline.group_means for name, baseline in audit.baselines.items()},
+    }
+    rows = [(name, group, mean) for name, means in found.items() for group, mean in means]
+    return pd.DataFrame(rows, columns=["predictor", "group", "mean"])
 
 
 def _people(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """The rows with the largest CFU, beside their counterfactuals."""
+    """The rows with the largest CFU, with their predictions here and in the other world."""
     table, coding = audit.table, audit.table.protected
     factual, counterfactual, cfu = predictions(audit.claim, _weights(audit, point))
     moved, origin = coding.contrasts(table.rows)
-    order = np.argsort(-cfu, kind="stable")[:WORST_ROWS]
+    order = _largest(cfu)
     labels = pd.Series(table.index).groupby(table.row_of).first()
-    x_cf = audit.counterfactual_rows(_weights(audit, point))
-    found = pd.DataFrame({"label": [labels.get(i) for i in origin[order]], "people": table.rows.weight[origin[order]]})
-    found["from"], found["to"] = coding.decode(moved.a[order]).to_numpy(), coding.decode(moved.a_cf[order]).to_numpy()
-    for j, name in enumerate(audit.graph.features):
-        found[f"{name}"] = table.scaling.undo(moved.x[order])[:, j]
-        found[f"{name} counterfactual"] = table.scaling.undo(x_cf[order])[:, j]
-    found["prediction"] = factual[order] + table.origin
-    found["prediction counterfactual"] = counterfactual[order] + table.origin
-    return found.assign(cfu=cfu[order])
+    return pd.DataFrame(
+        {
+            "label": [labels.get(i) for i in origin[order]],
+            "people": table.rows.weight[origin[order]],
+            "from": coding.decode(moved.a[order]).to_numpy(),
+            "to": coding.decode(moved.a_cf[order]).to_numpy(),
+            "prediction": factual[order] + table.origin,
+            "prediction_counterfactual": counterfactual[order] + table.origin,
+            "cfu": cfu[order],
+        }
+    )
+
+
+def _people_features(audit: Audit, point: WorstCase) -> pd.DataFrame:
+    """Features of the rows with the largest CFU, beside their counterfactuals."""
+    weights, scaling = _weights(audit, point), audit.table.scaling
+    order = _largest(predictions(audit.claim, weights)[2])
+    moved, _ = audit.table.protected.contrasts(audit.table.rows)
+    here, there = (scaling.undo(x[order]) for x in (moved.x, audit.counterfactual_rows(weights)))
+    columns = [(name, world) for name in audit.graph.features for world in ("factual", "counterfactual")]
+    values = np.stack([here, there], axis=2).reshape(len(order), -1)
+    return pd.DataFrame(values, columns=pd.MultiIndex.from_tuples(columns))
+
+
+def _largest(cfu: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.intp]]:
+    return np.argsort(-cfu, kind="stable")[:WORST_ROWS]
 
 
 def _by_group(audit: Audit, point: WorstCase) -> pd.DataFrame:

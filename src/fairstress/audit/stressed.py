@@ -294,7 +294,15 @@ class Audit(Pictured, Sturdy):
         """Gather what a report shows; arguments are those of `report`."""
         return gather(self, p_max, **questions)
 
-    def report(self, path: str | Path, p_max: float = 0.3, *, labels: bool = False, **questions: Any) -> Dossier:
+    def report(
+        self,
+        path: str | Path,
+        p_max: float = 0.3,
+        *,
+        labels: bool = False,
+        source: Mapping[str, str] | None = None,
+        **questions: Any,
+    ) -> Dossier:
         """Write a report that people can read: one HTML file with everything in it.
 
         Parameters
@@ -305,6 +313,8 @@ class Audit(Pictured, Sturdy):
             The agreed budget.
         labels
             Whether to show the labels of the rows that move most; they may name people.
+        source
+            ``file`` and ``sha256`` of the data, for the record.
         questions
             ``reason`` for the budget, ``budgets`` of the curve, ``levels`` as ``{name: (CFU, reason)}``, ``budget`` and
             ``min_eigenvalue`` as in `worst_case`.
@@ -318,7 +328,7 @@ class Audit(Pictured, Sturdy):
         from fairstress.report.results import dossier_results
 
         found = self.dossier(p_max, **questions)
-        write_page(path, dossier_results(found), labels=labels)
+        write_page(path, dossier_results(found, source=source), labels=labels)
         return found
 
     def summary(self) -> str:

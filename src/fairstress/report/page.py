@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstress.errors import FairstressError
+from fairstress.report.markup import printable
 
 TEMPLATE = "page.html.jinja"
 
@@ -34,16 +35,27 @@ def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
-    def number(value: float | None, digits: int = 4) -> markupsafe.Markup:
-        """A number with its full value behind it."""
+    def number(value: float | None, digits: int = 4, size: bool = False, floor: float = 0.0) -> markupsafe.Markup:
+        """A number with its full value behind it; ``size`` leaves out the sign, and up to ``floor`` it is 0."""
         if value is None:
             return markupsafe.Markup("none")
-        return markupsafe.Markup('<data value="{}">{}</data>').format(repr(value), shown(value, digits))
+        seen = 0 if abs(value) <= floor else abs(value) if size else value
+        return markupsafe.Markup('<data value="{}">{}</data>').format(repr(value), shown(seen, digits))
 
-    environment.filters["number"] = number
-    environment.filters["shown"] = shown
+    def name(text: Any) -> markupsafe.Markup:
+        """A name of the analyst's: text in its own direction, whatever it holds."""
+        return markupsafe.Markup("<bdi>{}</bdi>").format(printable(str(text)))
+
+    def written(value: Any) -> markupsafe.Markup:
+        """Settings as JSON, to be read and not to be run."""
+        return markupsafe.escape(
+            "\n".join(map(printable, json.dumps(value, indent=2, ensure_ascii=False).splitlines()))
+        )
+
+    environment.filters.update(number=number, name=name, written=written)
     shared = dict(content)
     if not labels and shared.get("people"):
         shared["people"] = [{**row, "label": None} for row in shared["people"]]
@@ -59,9 +71,8 @@ def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
 
 def shown(value: float, digits: int = 4) -> str:
     """A number as people read it: whole numbers with separators, others with a few digits."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.{digits}g}"
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def embedded(content: Mapping[str, Any]) -> str:

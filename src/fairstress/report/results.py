@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from fairstress.errors import SettingError
 from fairstress.version import __version__
@@ -21,26 +24,44 @@ if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.audit.dossier import Dossier
     from fairstress.sensitivity.check import Check
+    from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
+    from fairstress.sensitivity.yardstick import Benchmarks
 
 SCHEMA = 2
-LATER = ("agreed", "check", "curve", "levels", "people", "by_group", "pairs", "benchmarks", "variants")
+SOURCE = ("file", "sha256")
+LATER = (
+    "agreed",
+    "check",
+    "curve",
+    "levels",
+    "people",
+    "by_group",
+    "pairs",
+    "benchmarks",
+    "marks",
+    "predictors",
+    "variants",
+)
 
 
-def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Gather an audit and its profiles in plain types."""
+def results(
+    audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None, day: str | None = None
+) -> dict[str, Any]:
+    """Gather an audit and its profiles in plain types; ``day`` is when they were computed, today without it."""
     predictor = audit.claim.predictor
     return {
         "schema": SCHEMA,
         "fairstress": __version__,
-        "data": {**(source or {}), **_data(audit)},
+        "versions": _versions(),
+        "data": {**dict.fromkeys(SOURCE), **(source or {}), "date": day or date.today().isoformat(), **_data(audit)},
         "graph": _graph(audit),
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
         "predictor": {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty},
-        "baselines": {name: asdict(baseline) for name, baseline in audit.baselines.items()},
+        "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
         "profiles": [_profile(profile) for profile in profiles],
         **dict.fromkeys(LATER),
     }
@@ -50,15 +71,20 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
     """Gather all that a report shows in plain types."""
     agreed = dossier.agreed
     return {
-        **results(dossier.audit, dossier.profiles, source=source),
-        "agreed": {"p_max": dossier.p_max, "reason": dossier.reason, **_worst_case(agreed)},
+        **results(dossier.audit, dossier.profiles, source=source, day=dossier.date),
+        "agreed": {
+            "p_max": dossier.p_max,
+            "reason": dossier.reason,
+            "percent_of_variance": 100 * dossier.share_of_variance,
+            **_worst_case(agreed),
+        },
         "check": check_results(dossier.check) if dossier.check else None,
         "curve": _curve(dossier.curve, dossier.group_means),
         "levels": [
             {"name": level.name, "value": level.value, "reason": level.reason, "breaking_point": point.p_max}
             for level, point in zip(dossier.levels, dossier.breaking_points, strict=True)
         ],
-        "people": _records(dossier.people),
+        "people": _people(dossier),
         "by_group": _records(dossier.by_group),
         "pairs": [
             {
@@ -69,6 +95,8 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
             for one in dossier.pairs
         ],
         "benchmarks": _records(dossier.benchmarks.to_frame()) if dossier.benchmarks else None,
+        "marks": _marks(dossier.benchmarks) if dossier.benchmarks else None,
+        "predictors": _records(dossier.predictors),
         "variants": [asdict(variant) for variant in dossier.variants],
     }
 
@@ -95,18 +123,47 @@ def read_results(path: str | Path) -> dict[str, Any]:
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
             "results anew, or use the version that wrote them"
         )
-    return dict(content)
+    return {**dict.fromkeys(LATER), **content}
 
 
 def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     """Results of schema 1: no worst cases yet, no pairs with the protected attribute, no fair edges."""
     graph = {**content["graph"], "variables": content["graph"]["features"], "edges": [], "pairs": []}
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
-    data = {"moved_to": None, "origin": 0.0, **content["data"]}
-    return {**content, **dict.fromkeys(LATER), "graph": graph, "data": data}
+    graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
+    data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
+    return {"versions": None, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
 
 
 # ---------------------------------------------------------------- parts
+
+
+def _versions() -> dict[str, str]:
+    modules = {"numpy": np.__version__, "scipy": scipy.__version__, "pandas": pd.__version__}
+    return {"python": platform.python_version(), **modules}
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    return {key: value for key, value in asdict(baseline).items() if key != "group_means"}  # those are in predictors
+
+
+def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:
+    """Where benchmarks stand on the curve, each with a letter to find it by."""
+    letters = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1000)))
+    return [{"mark": mark, **row} for mark, row in zip(letters, _records(benchmarks.marks()), strict=False)]
+
+
+def _people(dossier: Dossier) -> list[dict[str, Any]]:
+    names = dossier.audit.graph.features
+    worlds = dossier.people_features.to_numpy().reshape(-1, len(names), 2).tolist()
+    features = [
+        [
+            {"name": name, "factual": here, "counterfactual": there}
+            for name, (here, there) in zip(names, row, strict=True)
+        ]
+        for row in worlds
+    ]
+    return [{**row, "features": own} for row, own in zip(_records(dossier.people), features, strict=True)]
 
 
 def _data(audit: Audit) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +61,10 @@ class Claim:
         """What the predictor makes of people with residuals (..., r, m), factual or false."""
         return self.predictor.predict(self.view.inputs(block, eps))
 
+    def predicted(self, block: Rows) -> Array:
+        """(r,) what the predictor makes of people as they are."""
+        return self.predict(block, residuals(self.design, self.model_a.weights, block))
+
     @property
     def has_threshold(self) -> bool:
         """Whether a hidden cause may lie behind a two-valued protected attribute, the first variable of P."""
@@ -88,6 +92,7 @@ class Baseline:
     r2: float  # in-sample share of the variance explained (of the deviance for a two-valued outcome)
     degree: int
     penalty: float
+    group_means: tuple[tuple[str, float], ...] = ()  # mean prediction of everyone, then of each group
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +257,22 @@ class ClaimBuilder:
         fitted = self.predictor(source)
         total = 0.0
         for block in self.table.rows.blocks():
-            audited = claim.predict(block, residuals(claim.design, claim.model_a.weights, block))
-            total += float(block.weight @ (fitted.predict(source.gather(block)) - audited) ** 2)
-        return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty)
+            total += float(block.weight @ (fitted.predict(source.gather(block)) - claim.predicted(block)) ** 2)
+        means = group_means(self.table, lambda block: block.weight * fitted.predict(source.gather(block)))
+        return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty, means)
+
+
+def group_means(table: Table, total: Callable[[Rows], Array]) -> tuple[tuple[str, float], ...]:
+    """Mean over everyone, then over each group, in the outcome's units; ``total`` gives each distinct row's sum."""
+    coding, rows = table.protected, table.rows
+    sums = np.concatenate([total(block) for block in rows.blocks()])
+    groups = [(str(level), rows.a == code) for level, code in zip(coding.levels or (), coding.codes, strict=True)]
+    parts = [("everyone", np.ones(rows.a.size, dtype=bool)), *groups]
+    return tuple(
+        (name, float(sums[which].sum() / rows.weight[which].sum()) + table.origin)
+        for name, which in parts
+        if rows.weight[which].sum() > 0
+    )
 
 
 def without_penalty(table: Table, claim: Claim, settings: Settings) -> Claim | None:

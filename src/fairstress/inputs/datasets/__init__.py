@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib import resources
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def law_school(protected: str | None = "race") -> pd.DataFrame:
     if protected == "sex":
         return frame.assign(sex=frame["sex"].map({1: "female", 2: "male"}))
     return frame
+
+
+def law_school_source() -> dict[str, str]:
+    """Say which file holds the law-school data, with its checksum."""
+    content = resources.files(__name__).joinpath("law_school.csv.bz2").read_bytes()
+    return {"file": "law_school.csv.bz2", "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def nhs_staff_survey(path: str | Path) -> pd.DataFrame:
