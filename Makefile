@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types test-torch test-floors bench bench-search docs examples reference clean
+.PHONY: demo test lint types test-torch test-browser test-floors bench bench-search docs examples reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
 
 test: $(INSTALLED)-test
-	$(BIN)/python -m pytest src tests --ignore=tests/torch
+	$(BIN)/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
 
 lint: $(INSTALLED)-lint
 	$(BIN)/ruff check .
@@ -23,9 +23,13 @@ types: $(INSTALLED)-lint
 test-torch: $(INSTALLED)-torch
 	$(BIN)/python -m pytest tests/torch
 
+# the report in Debian's chromium, with axe-core from npm
+test-browser: $(INSTALLED)-browser
+	AXE_CORE=$(VENV)/axe $(BIN)/python -m pytest tests/browser
+
 # the oldest versions that pyproject.toml allows, in an environment of their own
 test-floors: .venv-floors/.installed
-	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch
+	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
 
 bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py
@@ -65,6 +69,12 @@ $(INSTALLED)-%: pyproject.toml | $(BIN)/python
 $(INSTALLED)-torch: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
 	$(PIP) -e '.[test]'
+	@touch $@ $(INSTALLED)-base $(INSTALLED)-test
+
+$(INSTALLED)-browser: pyproject.toml | $(BIN)/python
+	@command -v chromium chromedriver npm > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver npm; }
+	$(PIP) -e '.[test,browser]'
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4
 	@touch $@ $(INSTALLED)-base $(INSTALLED)-test
 
 .venv-floors/.installed: pyproject.toml tests/floors.txt
