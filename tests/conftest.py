@@ -99,7 +99,7 @@ def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
     plain = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> x", protected="a", outcome="y")
     frame = fs.datasets.simulate(plain, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
     a, x, z, y = hostile_names
-    levels = {value: text for value, text in zip(sorted(frame["a"].unique()), ("<b>one</b>", "__proto__"), strict=True)}
+    levels = dict(zip(sorted(frame["a"].unique()), ("<b>one</b>", "__proto__"), strict=True))
     frame = frame.assign(a=frame["a"].map(levels)).rename(columns=dict(zip("axzy", hostile_names, strict=True)))
     frame.index = [f"<i onclick=x>{i}</i>" for i in range(len(frame))]
     graph = fs.CausalGraph(edges=[(a, x), (x, z)], pairs=[(x, z), (a, x)], protected=a, outcome=y)
