@@ -18,6 +18,7 @@ from fairstress.sensitivity.benchmarks import benchmarks
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.check import Check, Question, check
 from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
+from fairstress.sensitivity.decisions import flips
 from fairstress.sensitivity.evaluate import evaluate_many
 from fairstress.sensitivity.functional import (
     Functional,
@@ -134,7 +135,7 @@ class Audit(Fitted):
             Seed of the scan and of random starts; that of the audit without it.
         """
         limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
-        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        solve = self._solver(Unfairness(name=self.claim.measure.title), 1.0, starts, method, random_state, **limits_of)
         return solve(p_max)
 
     @one_thread
@@ -158,7 +159,7 @@ class Audit(Fitted):
         if not limits:
             raise SettingError("p_max is empty: give at least one number from 0 up to, but not including, 1")
         limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
-        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        solve = self._solver(Unfairness(name=self.claim.measure.title), 1.0, starts, method, random_state, **limits_of)
         points, own = trace(limits, solve, progress)
         without = None
         if self._unpenalised is not None:
@@ -167,12 +168,16 @@ class Audit(Fitted):
         return Curve(tuple(points), tuple(own), without, self._context, solve)
 
     @one_thread
-    def breaking_point(self, level: float | str, *, highest: float = 0.99, **budget: Any) -> BreakingPoint:
+    def breaking_point(
+        self, level: float | str = "blind", *, definition: str = "same P", highest: float = 0.99, **budget: Any
+    ) -> BreakingPoint:
         """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
 
-        ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
+        A baseline's level is its own CFU at the same correlation, or with ``definition="paper"`` its `unfairness`; see
+        `Curve.breaking_point`. ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
         """
-        return self.curve([0.0, *np.linspace(0.1, highest, 6)], **budget).breaking_point(level)
+        curve = self.curve([0.0, *np.linspace(0.1, highest, 6)], **budget)
+        return curve.breaking_point(level, definition=definition)
 
     @one_thread
     def bounds(
@@ -230,6 +235,20 @@ class Audit(Fitted):
     def cfu_of_group(self, level: Any, to: Any = None) -> Functional:
         """CFU of one group, or of those in it who are moved to another level; for `bounds`."""
         return group_unfairness(self.table, level, to)
+
+    def flips(self, threshold: float, *, direction: str = "either", group: Any = None) -> Functional:
+        """Share of people whose decision, prediction at or above a threshold, the counterfactual turns; for `bounds`.
+
+        Parameters
+        ----------
+        threshold
+            In the outcome's units; a probability where the outcome has two values.
+        direction
+            ``"gained"`` where no turns to yes in the counterfactual, ``"lost"`` where yes turns to no, or ``"either"``.
+        group
+            Level of the protected attribute: the share among those who have it.
+        """
+        return flips(self.table, threshold, direction, group, self.settings.predictor_scale)
 
     def total_effect(self, feature: str, level: Any = None) -> Functional:
         """Mean effect on a feature, in its units, of moving everyone from the reference level to another.
@@ -303,7 +322,7 @@ class Audit(Fitted):
             unpenalised=self._unpenalised,
             describe=describer(self.table),
             negligible=self._context.negligible,
-            outcome_variance=self.outcome_variance,
+            outcome_variance=self._yardstick,
             seed=self.settings.random_state or 0,
             total_effect=not self.graph.fair_edges,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from fairstress.version import __version__
 
 if TYPE_CHECKING:
     from fairstress.audit import Audit
+    from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.profile import Profile
 
 SCHEMA = 1
@@ -45,7 +46,7 @@ def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, A
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
         "predictor": {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty},
-        "baselines": {name: asdict(baseline) for name, baseline in audit.baselines.items()},
+        "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
         "profiles": [_profile(profile) for profile in profiles],
     }
 
@@ -53,6 +54,11 @@ def results(audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, A
 def write_results(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write results as JSON."""
     Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    names = [f.name for f in fields(baseline) if f.name != "claim"]
+    return {name: getattr(baseline, name) for name in names}
 
 
 def _model(audit: Audit) -> dict[str, Any]:

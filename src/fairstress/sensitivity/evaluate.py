@@ -56,9 +56,9 @@ def evaluate_many(
 
 
 def cfu_by_row(claim: Claim, w_B: Array) -> Array:
-    """(r,) the CFU of each distinct row under Model B's weights (D,)."""
+    """(r,) each distinct row's CFU, or what the claim's measure makes of one change, under Model B's weights (D,)."""
     parts = [worlds(claim.design, claim.model_a.weights, w_B[None], people) for people in claim.people()]
-    return np.concatenate([difference(claim, part)[0] ** 2 for part in parts])
+    return np.concatenate([claim.measure.each(difference(claim, part)[0]) for part in parts])
 
 
 def _fits(claim: Claim, P: Array, check_minima: bool, start: Evaluation | None = None) -> list[Fit]:
