@@ -18,7 +18,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import residuals, worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.foreign import RESIDUALS, Brought, read_brought
+from fairstress.model.foreign import DIGITS, RESIDUALS, Brought, read_brought
 from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
 from fairstress.model.view import FAIR_PART, RESIDUAL, RawColumns
 from fairstress.sensitivity.affected import Affected, affected
@@ -265,13 +265,16 @@ class Fitted:
 
     @one_thread
     def predictor_inputs(self) -> pd.DataFrame:
-        """What the audited predictor looks at: a row per person, residuals of the standardised features, or columns."""
+        """What the audited predictor looks at: a row per person, residuals of the standardised features, or columns.
+
+        Residuals are rounded to ten digits, so that people who are alike are so for a tree as well.
+        """
         claim, rows = self.claim, self.table.rows
         if isinstance(claim.view, RawColumns) and self.brought:
             return self.table.units.frame(rows.a, rows.x).iloc[self.table.row_of].set_axis(self.table.index, axis=0)
         w_A = claim.model_a.weights
         Z = np.concatenate([claim.view.factual(b, residuals(claim.design, w_A, b)) for b in rows.blocks()])
-        return pd.DataFrame(Z[self.table.row_of], columns=list(claim.view.names), index=self.table.index)
+        return pd.DataFrame(Z[self.table.row_of].round(DIGITS), columns=list(claim.view.names), index=self.table.index)
 
     @property
     def outcome_variance(self) -> float:

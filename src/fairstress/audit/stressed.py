@@ -17,7 +17,7 @@ from fairstress.model.design import describer
 from fairstress.sensitivity.benchmarks import benchmarks
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.check import Check, Question, check
-from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
+from fairstress.sensitivity.curve import SAME_P, BreakingPoint, Curve, as_unfair_as, trace
 from fairstress.sensitivity.decisions import flips
 from fairstress.sensitivity.evaluate import evaluate_many
 from fairstress.sensitivity.functional import (
@@ -169,15 +169,17 @@ class Audit(Fitted):
 
     @one_thread
     def breaking_point(
-        self, level: float | str = "blind", *, definition: str = "same P", highest: float = 0.99, **budget: Any
+        self, level: float | str = "blind", *, definition: str = SAME_P, highest: float = 0.99, **budget: Any
     ) -> BreakingPoint:
         """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
 
         A baseline's level is its own CFU at the same correlation, or with ``definition="paper"`` its `unfairness`; see
         `Curve.breaking_point`. ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
         """
-        curve = self.curve([0.0, *np.linspace(0.1, highest, 6)], **budget)
-        return curve.breaking_point(level, definition=definition)
+        limits = [0.0, *np.linspace(0.1, highest, 6).tolist()]
+        if isinstance(level, str) and definition == SAME_P:  # which needs no curve of CFU itself
+            return as_unfair_as(level, limits, self.curve([0.0], **budget).solve, self._context)
+        return self.curve(limits, **budget).breaking_point(level, definition=definition)
 
     @one_thread
     def bounds(

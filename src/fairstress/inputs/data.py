@@ -84,10 +84,11 @@ class Table:
 
     def outcome(self) -> pd.Series[Any]:
         """(n,) the outcome as the analyst has it, row by row."""
-        values = self.y + self.origin
         if self.outcome_levels is not None:
-            return pd.Series([self.outcome_levels[int(value)] for value in values], index=self.index)
-        return pd.Series(values, index=self.index)
+            return pd.Series([self.outcome_levels[int(value)] for value in self.y], index=self.index)
+        values = self.y + self.origin
+        digits = 13 - int(np.ceil(np.log10(np.abs(values).max())))  # taking the origin off has cost the last ones
+        return pd.Series(values.round(digits), index=self.index)
 
     def group_sizes(self) -> dict[Any, int]:
         """Count the rows of each level of the protected attribute, rows without weight left out."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import special
+from threadpoolctl import ThreadpoolController
 
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
@@ -22,6 +23,7 @@ from fairstress.model.view import Lens, RawColumns, View
 RESIDUALS, FEATURES = "residuals", "features"
 ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
 STEP = 1e-5  # of a difference, in standard deviations of a feature
+DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
 
 Slopes = Callable[[Array], tuple[Array, Array]]
 
@@ -80,10 +82,11 @@ class Brought:
         Z = np.concatenate([gather(block) for block in table.rows.blocks()])
         show = _shower(self, table, lens)
         settled = self._fitted(table, show, Z)
-        answer = _answers(settled, table)
+        answer, threads = _answers(settled, table), ThreadpoolController()
 
         def call(Z: Array) -> Array:
-            return _checked(settled, lambda: answer(show(Z)), len(Z)) - table.origin
+            with threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
+                return _checked(settled, lambda: answer(show(Z)), len(Z)) - table.origin
 
         slopes = _slopes(settled, table, lens, show, call)
         gradient = ANALYTIC if callable(self.gradient) else self.gradient
@@ -189,9 +192,9 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
     names = getattr(brought.predictor, "feature_names_in_", None) if brought.kind == ESTIMATOR else None
     if brought.looks_at == RESIDUALS:
         if names is None:
-            return lambda Z: Z
+            return (lambda Z: Z.round(DIGITS)) if brought.gradient == NO_GRADIENT else (lambda Z: Z)
         wanted = _known(brought, names, lens.names)
-        return lambda Z: pd.DataFrame(Z, columns=list(lens.names))[wanted]
+        return lambda Z: pd.DataFrame(Z.round(DIGITS), columns=list(lens.names))[wanted]
     if brought.kind == MODULE and not callable(brought.looks_at):
         return lambda Z: _in_units(table, Z)
     prepare = brought.looks_at

@@ -47,7 +47,7 @@ class Curve:
     own: tuple[WorstCase, ...]
     cfu_unpenalised: Array | None  # (len,) at the same correlations, with structural penalty 0
     context: Context
-    _solve: Solver = field(repr=False, compare=False)
+    solve: Solver = field(repr=False, compare=False)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per p_max, with a column per pair."""
@@ -80,33 +80,15 @@ class Curve:
         if definition not in (SAME_P, PAPER):
             raise SettingError(f"definition is {definition!r}: give '{SAME_P}' or '{PAPER}'")
         if isinstance(level, str) and definition == SAME_P:
-            return self._as_unfair_as(level)
+            return as_unfair_as(level, [point.p_max for point in self.points], self.solve, self.context)
         target = read_level(level, self.context)
         reached = [point for point in self.points if point.value >= target]
         if not reached:
             return _not_reached(target, self.points[-1])
         low = [point for point in self.points if point.p_max < reached[0].p_max]
-        found = find_breaking_point(target, self._solve, low, reached[0])
+        found = find_breaking_point(target, self.solve, low, reached[0])
         sentence = f"The worst case reaches {target:.4g} at p_max = {found.p_max:.4f} ({found.budget} budget)."
         return BreakingPoint(found.p_max, target, sentence)
-
-    def _as_unfair_as(self, name: str) -> BreakingPoint:
-        """Where CFU less the baseline's own, both at one correlation, reaches 0."""
-        rival, ours = _known(name, self.context.rivals), self._solve.claim
-        if evaluate(rival, ours.model_a.correlation).value <= self.context.negligible:
-            raise SettingError(
-                f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
-                f"definition='{PAPER}'"
-            )
-        functional = Against(rival, f"CFU less that of the baseline {name}")
-        solve = replace(self._solve, functional=functional, negligible=-np.inf, along_line={})
-        points: list[WorstCase] = []
-        for limit in (point.p_max for point in self.points):
-            points.append(solve(limit, points[-1:]))
-            if points[-1].value >= 0:
-                found = find_breaking_point(0.0, solve, points[:-1], points[-1])
-                return _like_for_like(name, found, ours, rival, reached=True)
-        return _like_for_like(name, points[-1], ours, rival, reached=False)
 
     def summary(self) -> str:
         """Say in prose what the curve shows."""
@@ -150,6 +132,25 @@ def find_breaking_point(level: float, solve: Solver, below: Sequence[WorstCase],
     if low < above.p_max and excess(low) < 0:
         optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)
     return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
+
+
+def as_unfair_as(name: str, limits: Sequence[float], solve: Solver, context: Context) -> BreakingPoint:
+    """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
+    rival, ours = _known(name, context.rivals), solve.claim
+    if evaluate(rival, ours.model_a.correlation).value <= context.negligible:
+        raise SettingError(
+            f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
+            f"definition='{PAPER}'"
+        )
+    functional = Against(rival, f"CFU less that of the baseline {name}")
+    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={})
+    points: list[WorstCase] = []
+    for limit in limits:
+        points.append(compare(limit, points[-1:]))
+        if points[-1].value >= 0:
+            found = find_breaking_point(0.0, compare, points[:-1], points[-1])
+            return _like_for_like(name, found, ours, rival, reached=True)
+    return _like_for_like(name, points[-1], ours, rival, reached=False)
 
 
 def _like_for_like(name: str, found: WorstCase, ours: Claim, rival: Claim, *, reached: bool) -> BreakingPoint:

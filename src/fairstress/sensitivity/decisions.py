@@ -62,10 +62,10 @@ def flips(table: Table, threshold: Any, direction: str, group: Any, scale: str) 
     coding = table.protected
     if group is not None and coding.levels is None:
         raise SettingError(f"group is {group!r}, but '{coding.name}' is numeric and has no groups: leave it out")
-    code = None if group is None else coding.code(group)
+    code, limit = None if group is None else coding.code(group), read_threshold(table, threshold, scale)
     way = {EITHER: "turns", GAINED: "turns to yes", LOST: "turns to no"}[direction]
     name = f"share of {'people' if group is None else group} whose decision {way} (threshold {threshold:g})"
-    return Flips(read_threshold(table, threshold, scale), direction, code, name)
+    return Flips(limit, direction, code, name)
 
 
 def flip_shares(table: Table, threshold: Any, scale: str, share: Callable[[Flips], float]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ LEAST = 1e-6  # last step, where a search is to be exact
 MAX_ROUNDS = 400
 
 
-def pattern_search(task: Search, p: Array) -> End:
+def pattern_search(task: Search, p: Array, step: float = FIRST) -> End:
     """Go uphill by trying both ways along the axes of a random frame, and on along the last way up.
 
     All trial points of a round are evaluated side by side. A point outside the budget is drawn towards its centre until
@@ -22,7 +22,7 @@ def pattern_search(task: Search, p: Array) -> End:
     """
     rng = np.random.default_rng(0)
     budget, q = task.budget, p.size
-    width, step = budget.high - budget.low, FIRST
+    width = budget.high - budget.low
     value, way = float(task.values(p[None])[0]), np.zeros(q)
     for _ in range(MAX_ROUNDS):
         if step < max(task.precision, LEAST):

@@ -20,7 +20,7 @@ from fairstress.inputs.rows import Array
 from fairstress.sensitivity.climb import climb
 from fairstress.sensitivity.evaluate import evaluate
 from fairstress.sensitivity.line import line, peaks
-from fairstress.sensitivity.pattern import pattern_search
+from fairstress.sensitivity.pattern import FIRST, pattern_search
 from fairstress.sensitivity.task import End, Found, Search
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
@@ -28,7 +28,7 @@ ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is
 ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
 FINAL = 4  # ends on the sample that may be climbed again with all rows
-ROUGH = 0.01  # least step of a pattern search that only tells the hills apart
+ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -69,7 +69,7 @@ def _with_all_rows(task: Search, ends: Sequence[End], inherited: Sequence[Array]
     chosen = np.array([*points[_apart(task, points, values, FINAL)], *(task.budget.project(p) for p in inherited)])
     values = task.values(chosen)
     found: list[End] = []
-    for i in np.argsort(-values, kind="stable")[:FINAL]:
+    for i in np.argsort(-values, kind="stable")[: FINAL if task.has_slopes else FINAL // 2]:
         best = max((end[1] for end in found), default=-np.inf)
         if found and values[i] < best - NEAR * abs(best):
             break
@@ -79,7 +79,9 @@ def _with_all_rows(task: Search, ends: Sequence[End], inherited: Sequence[Array]
 
 def _ascend(task: Search, p: Array) -> End:
     """One ascent, with derivatives where there are any."""
-    return climb(task, p) if task.has_slopes else pattern_search(task, p)
+    if task.has_slopes:
+        return climb(task, p)
+    return pattern_search(task, p, FIRST if task.precision >= ROUGH else 2 * ROUGH)
 
 
 def _agreeing(ends: Sequence[End]) -> int:
