@@ -149,7 +149,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         parts = []
         for block in rows.blocks():
             eps = residuals(claim.design, claim.model_a.weights, block)
-            parts.append((claim.predict(block, eps), claim.view.inputs(block, eps)))
+            parts.append((claim.predict(block, eps), claim.view.factual(block, eps)))
         predicted, seen = (np.concatenate(part) for part in zip(*parts, strict=True))
         return predicted + self.audit_.table.origin, seen
 

@@ -140,7 +140,7 @@ def test_the_heat_map_shows_the_free_pairs_correlations(curve):
 
 def test_people_are_drawn_by_group_from_the_distribution(audit):
     P = {("a", "x"): 0.3}
-    found = audit.people(P)
+    found = audit.spread(P)
     ax = audit.plot_people(P)
     draw(ax)
     for group, rows in found.distribution().groupby("group"):
@@ -206,7 +206,7 @@ def test_an_audit_draws_its_graph_on_given_axes(audit):
 def test_every_picture_takes_axes_and_gives_them_back(audit, curve):
     P = {("a", "x"): 0.1}
     profile = audit.profile(("x", "z"), [0, 0.5])
-    for plot in (curve.plot, profile.plot, curve.points[1].plot, audit.people(P).plot):
+    for plot in (curve.plot, profile.plot, curve.points[1].plot, audit.spread(P).plot):
         _, ax = plt.subplots()
         assert plot(ax=ax) is ax
     _, ax = plt.subplots()

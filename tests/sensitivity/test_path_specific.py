@@ -126,7 +126,7 @@ def test_the_fair_part_is_model_a_s_value_at_the_reference_level():
     z_fair = w["z"]["1"] + w["z"]["a"] + w["z"]["x"] * x_fair + eps["z"]
     v_fair = w["v"]["1"] + w["v"]["a"] + w["v"]["x"] * x["x"] + w["v"]["z"] * z_fair + eps["v"]
     block = audit.table.rows
-    inputs = audit.claim.view.inputs(block, np.column_stack([eps[k] for k in "xzv"])[_first(audit)])
+    inputs = audit.claim.view.factual(block, np.column_stack([eps[k] for k in "xzv"])[_first(audit)])
     np.testing.assert_allclose(inputs[audit.table.row_of, 2], v_fair, atol=1e-10)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,13 +16,28 @@ from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.data import Folds, Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.model.counterfactual import worlds
+from fairstress.model.counterfactual import residuals, worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.foreign import DIGITS, RESIDUALS, Brought, read_brought
 from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
-from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.sensitivity.claim import Baseline, Choice, Claim, ClaimBuilder, Settings, check_sizes, without_penalty
+from fairstress.model.view import FAIR_PART, RESIDUAL, RawColumns
+from fairstress.sensitivity.affected import Affected, affected
+from fairstress.sensitivity.claim import (
+    PROBABILITY,
+    Baseline,
+    Choice,
+    Claim,
+    ClaimBuilder,
+    Settings,
+    check_sizes,
+    read_baseline,
+    read_scale,
+    without_penalty,
+)
+from fairstress.sensitivity.decisions import flip_shares, read_threshold
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate
 from fairstress.sensitivity.functional import by_levels
+from fairstress.sensitivity.measure import read_measure
 from fairstress.sensitivity.profile import Context, rounding
 from fairstress.threads import one_thread
 
@@ -39,6 +54,7 @@ class Fitted:
     claim: Claim
     baselines: dict[str, Baseline]
     embedding: EmbeddingFactory = Polynomial.of
+    brought: Brought | None = None  # the analyst's own predictor
 
     @classmethod
     @one_thread
@@ -62,6 +78,11 @@ class Fitted:
         embedding: EmbeddingFactory = Polynomial.of,
         mixed: str = "residual",
         outcome_type: str | None = None,
+        predictor: Any = None,
+        predictor_input: str | Callable[[pd.DataFrame], Any] = RESIDUALS,
+        predictor_gradient: str | Callable[[Any], Any] | None = None,
+        predictor_scale: str = PROBABILITY,
+        measure: str | float | Callable[[Array, Array], float] = "squared",
         random_state: int | None = None,
     ) -> Self:
         """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
@@ -100,8 +121,28 @@ class Fitted:
             the value that Model A gives it with the reference level on unfair edges.
         outcome_type
             ``"number"`` or ``"classes"``; without it an outcome of two values is classes, any other a number.
+        predictor
+            A predictor of your own in place of the polynomial: a scikit-learn regressor or classifier, which is copied
+            and fitted unless it is fitted already; a PyTorch module in evaluation mode; or a function. For a two-valued
+            outcome it gives the probability of the last level.
+        predictor_input
+            What your predictor looks at. ``"residuals"``: an array with Model A's residuals of the standardised
+            features, those of `predictor_inputs`. ``"features"``: a data frame of the protected attribute and the
+            features with the table's names and units; a fitted estimator gets the columns that it was fitted to, a
+            module an array in which levels are coded. A function of that data frame gives the predictor what it
+            returns.
+        predictor_gradient
+            Where your predictor's derivatives come from: ``"none"``; ``"differences"``, for a smooth one;
+            ``"autograd"``, what a module has by itself; or a function that gives them by the residuals, or by the
+            features in the table's units. Without derivatives, searches only compare values: for few pairs.
+        predictor_scale
+            For a two-valued outcome: ``"probability"``, or ``"log-odds"`` to measure changes of these.
+        measure
+            What is made of everyone's change of prediction: ``"squared"``, its mean square, which is CFU;
+            ``"absolute"``, its mean size; ``"max"``, its largest size; a number between 0 and 1, that quantile of its
+            size; or a function of changes and weights.
         random_state
-            Seed of every step that draws random numbers. Fitting draws none.
+            Seed of every step that draws random numbers. Fitting draws none, but a brought estimator may.
         """
         if mixed not in (RESIDUAL, FAIR_PART):
             raise SettingError(f"mixed is {mixed!r}: give '{RESIDUAL}' or '{FAIR_PART}'")
@@ -119,13 +160,15 @@ class Fitted:
         )
         choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
         fair_part = mixed == FAIR_PART
+        brought = read_brought(predictor, predictor_input, predictor_gradient, random_state)
+        way = (brought, read_scale(predictor_scale, table), read_measure(measure))
         folds = table.folds(cv)
-        builder = ClaimBuilder(table, folds, choice, embedding, bool(penalise_constant), fair_part)
+        builder = ClaimBuilder(table, folds, choice, embedding, bool(penalise_constant), fair_part, *way)
         design, structural_penalty = builder.structure()
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
         settings = builder.settings(claim, structural_penalty, max_degree, len(folds), random_state)
-        return cls(graph, table, settings, claim, builder.baselines(claim), embedding)
+        return cls(graph, table, settings, claim, builder.baselines(claim), embedding, brought)
 
     # ------------------------------------------------------------ the two models
 
@@ -208,11 +251,61 @@ class Fitted:
     def gradient(self, correlation: Correlation) -> pd.Series[float]:
         """Exact derivative of CFU with respect to the correlation of each pair of features."""
         slope = evaluate(self.claim, self._read(correlation), gradient=True).gradient
-        assert slope is not None
+        if slope is None:
+            raise SettingError(
+                f"CFU has no gradient: its measure is {self.settings.measure}, and predictor_gradient is "
+                f"'{self.claim.predictor.gradient}'; give 'differences' if the predictor is smooth"
+            )
         pairs = list(self.graph.pairs)
         position = self.variables.index
         values = [slope[position(a), position(b)] + slope[position(b), position(a)] for a, b in pairs]
         return pd.Series(values, index=pd.MultiIndex.from_tuples(pairs) if pairs else None, dtype=float)
+
+    @one_thread
+    def baseline_cfu(self, name: str, correlation: Correlation) -> float:
+        """A baseline's own CFU at a correlation: how its predictions change from the factual to the counterfactual."""
+        return evaluate(read_baseline(name, self.baselines).claim, self._read(correlation)).value
+
+    # ------------------------------------------------------------ who is affected
+
+    @one_thread
+    def people(self, correlation: Correlation, *, threshold: float | None = None) -> Affected:
+        """Everyone's factual and counterfactual features and predictions, in the table's units, worst first.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors; pairs not named are 0.
+        threshold
+            Say also whose decision, prediction at or above this, the counterfactual turns.
+        """
+        fitted = evaluate(self.claim, self._read(correlation)).fit
+        limit = None if threshold is None else read_threshold(self.table, threshold, self.settings.predictor_scale)
+        return affected(self.table, self.claim, fitted.weights, limit)
+
+    @one_thread
+    def flip_shares(self, correlation: Correlation, threshold: float) -> pd.DataFrame:
+        """Shares of people whose decision the counterfactual turns, by group and direction.
+
+        The decision is a prediction at or above the threshold, in the outcome's units or a probability. ``gained``: no
+        turns to yes in the counterfactual; ``lost``: yes to no; ``either``: both together.
+        """
+        w_B = evaluate(self.claim, self._read(correlation)).fit.weights[None]
+        scale = self.settings.predictor_scale
+        return flip_shares(self.table, threshold, scale, lambda asked: float(asked.values(self.claim, w_B)[0]))
+
+    @one_thread
+    def predictor_inputs(self) -> pd.DataFrame:
+        """What the audited predictor looks at: a row per person, residuals of the standardised features, or columns.
+
+        Residuals are rounded to ten digits, so that people who are alike are so for a tree as well.
+        """
+        claim, rows = self.claim, self.table.rows
+        if isinstance(claim.view, RawColumns) and self.brought:
+            return self.table.units.frame(rows.a, rows.x).iloc[self.table.row_of].set_axis(self.table.index, axis=0)
+        w_A = claim.model_a.weights
+        Z = np.concatenate([claim.view.factual(b, residuals(claim.design, w_A, b)) for b in rows.blocks()])
+        return pd.DataFrame(Z[self.table.row_of].round(DIGITS), columns=list(claim.view.names), index=self.table.index)
 
     @property
     def outcome_variance(self) -> float:
@@ -227,15 +320,33 @@ class Fitted:
         """The same claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit."""
         if self.settings.penalty == 0:
             return self.claim
-        return without_penalty(self.table, self.claim, self.settings)
+        return without_penalty(self.table, self.claim, self.settings, self.brought)
+
+    @cached_property
+    def cfu_under_model_a(self) -> float:
+        """CFU at P = I: 0 up to rounding for a predictor of residuals, and what Model A itself says of any other."""
+        return evaluate(self.claim, self.claim.model_a.correlation).value
+
+    @property
+    def _yardstick(self) -> float:
+        """The outcome's variance where CFU is in its units, otherwise NaN."""
+        settings = self.settings
+        comparable = self.claim.measure.is_squared and settings.predictor_scale == PROBABILITY
+        return self.outcome_variance if comparable else float("nan")
 
     @cached_property
     def _context(self) -> Context:
-        levels = {name: baseline.unfairness for name, baseline in self.baselines.items()}
         claim = self._unpenalised or self.claim
-        log_likelihood = self.claim.model_a.log_likelihood
-        negligible = rounding(claim) * self.outcome_variance
-        return Context(self.outcome_variance, negligible, self.settings.penalty, log_likelihood, levels)
+        smallest = rounding(claim) * self.outcome_variance
+        negligible = float(self.claim.measure.each(np.sqrt([smallest]))[0])
+        return Context(
+            outcome_variance=self._yardstick,
+            negligible=negligible,
+            penalty=self.settings.penalty,
+            log_likelihood=self.claim.model_a.log_likelihood,
+            baselines={name: b.unfairness for name, b in self.baselines.items()} if claim.measure.is_squared else {},
+            rivals={name: baseline.claim for name, baseline in self.baselines.items()},
+        )
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)

@@ -11,9 +11,9 @@ import numpy as np
 from fairstress.audit.fitted import Correlation, Fitted
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.notation import Edge
-from fairstress.sensitivity.affected import Affected, affected
 from fairstress.sensitivity.contour import Contour, contour, read_axis
 from fairstress.sensitivity.profile import Progress
+from fairstress.sensitivity.spread import Spread, spread
 from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class Pictured(Fitted):
     """What an audit can show before any budget is named. Pictures need the extra ``plot``."""
 
-    def people(self, correlation: Correlation) -> Affected:
+    def spread(self, correlation: Correlation) -> Spread:
         """Each person's CFU if the errors have this correlation, by group: a frame, its distribution, a picture."""
         by_row = np.asarray(self.cfu_by_row(correlation), dtype=float)
-        return affected(self.table, by_row, self.cfu(correlation))
+        return spread(self.table, by_row, self.cfu(correlation))
 
     @one_thread
     def contour(
@@ -70,8 +70,8 @@ class Pictured(Fitted):
         return plot_graph(self.graph, ax)
 
     def plot_people(self, correlation: Correlation, ax: Axes | None = None) -> Axes:
-        """Draw how CFU is spread over people, by group; the numbers are those of `people`."""
-        return self.people(correlation).plot(ax)
+        """Draw how CFU is spread over people, by group; the numbers are those of `spread`."""
+        return self.spread(correlation).plot(ax)
 
     def plot_contour(
         self,

@@ -20,7 +20,8 @@ from fairstress.model.design import describer
 from fairstress.sensitivity.benchmarks import benchmarks
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.check import Check, Question, check
-from fairstress.sensitivity.curve import BreakingPoint, Curve, trace
+from fairstress.sensitivity.curve import SAME_P, BreakingPoint, Curve, as_unfair_as, trace
+from fairstress.sensitivity.decisions import flips
 from fairstress.sensitivity.evaluate import evaluate_many
 from fairstress.sensitivity.functional import (
     Functional,
@@ -137,7 +138,7 @@ class Audit(Pictured, Sturdy):
             Seed of the scan and of random starts; that of the audit without it.
         """
         limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
-        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        solve = self._solver(Unfairness(name=self.claim.measure.title), 1.0, starts, method, random_state, **limits_of)
         return solve(p_max)
 
     @one_thread
@@ -161,7 +162,7 @@ class Audit(Pictured, Sturdy):
         if not limits:
             raise SettingError("p_max is empty: give at least one number from 0 up to, but not including, 1")
         limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
-        solve = self._solver(Unfairness(), 1.0, starts, method, random_state, **limits_of)
+        solve = self._solver(Unfairness(name=self.claim.measure.title), 1.0, starts, method, random_state, **limits_of)
         points, own = trace(limits, solve, progress)
         without = None
         if self._unpenalised is not None:
@@ -170,12 +171,18 @@ class Audit(Pictured, Sturdy):
         return Curve(tuple(points), tuple(own), without, self._context, solve)
 
     @one_thread
-    def breaking_point(self, level: float | str, *, highest: float = 0.99, **budget: Any) -> BreakingPoint:
+    def breaking_point(
+        self, level: float | str = "blind", *, definition: str = SAME_P, highest: float = 0.99, **budget: Any
+    ) -> BreakingPoint:
         """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
 
-        ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
+        A baseline's level is its own CFU at the same correlation, or with ``definition="paper"`` its `unfairness`; see
+        `Curve.breaking_point`. ``highest`` is the largest p_max to try; other arguments are those of `worst_case`.
         """
-        return self.curve([0.0, *np.linspace(0.1, highest, 6)], **budget).breaking_point(level)
+        limits = [0.0, *np.linspace(0.1, highest, 6).tolist()]
+        if isinstance(level, str) and definition == SAME_P:  # which needs no curve of CFU itself
+            return as_unfair_as(level, limits, self.curve([0.0], **budget).solve, self._context)
+        return self.curve(limits, **budget).breaking_point(level, definition=definition)
 
     @one_thread
     def bounds(
@@ -233,6 +240,20 @@ class Audit(Pictured, Sturdy):
     def cfu_of_group(self, level: Any, to: Any = None) -> Functional:
         """CFU of one group, or of those in it who are moved to another level; for `bounds`."""
         return group_unfairness(self.table, level, to)
+
+    def flips(self, threshold: float, *, direction: str = "either", group: Any = None) -> Functional:
+        """Share of people whose decision, prediction at or above a threshold, the counterfactual turns; for `bounds`.
+
+        Parameters
+        ----------
+        threshold
+            In the outcome's units; a probability where the outcome has two values.
+        direction
+            ``"gained"`` where no turns to yes in the counterfactual, ``"lost"`` where yes turns to no, or ``"either"``.
+        group
+            Level of the protected attribute: the share among those who have it.
+        """
+        return flips(self.table, threshold, direction, group, self.settings.predictor_scale)
 
     def total_effect(self, feature: str, level: Any = None) -> Functional:
         """Mean effect on a feature, in its units, of moving everyone from the reference level to another.
@@ -369,7 +390,7 @@ class Audit(Pictured, Sturdy):
             unpenalised=self._unpenalised,
             describe=describer(self.table),
             negligible=self._context.negligible,
-            outcome_variance=self.outcome_variance,
+            outcome_variance=self._yardstick,
             seed=self.settings.random_state or 0,
             total_effect=not self.graph.fair_edges,
         )

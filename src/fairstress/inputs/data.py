@@ -15,6 +15,7 @@ from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.graph import JOINT, CausalGraph
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
+from fairstress.inputs.units import Units, read_units
 
 Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]  # their number, or positions of (training, test) rows
 
@@ -49,6 +50,7 @@ class Table:
     origin: float  # what was taken off the outcome
     weight: Array  # (n,)
     index: pd.Index[Any]  # (n,) row labels of a pandas frame, otherwise 0..n-1
+    units: Units  # gives coded rows back as the table has them
 
     def folds(self, cv: Folds) -> list[Rows]:
         """Cut the table into contiguous folds of nearly equal length, or into the test sets of some splits."""
@@ -79,17 +81,30 @@ class Table:
         count = np.bincount(origin, minlength=self.rows.a.size)
         return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan)[self.row_of])
 
-    def one_per_person(self, frame: pd.DataFrame, origin: IntArray) -> pd.DataFrame:
-        """Give a frame of the contrasts with a row for each person, value by value, labelled as the analyst does."""
+    def places(self, origin: IntArray) -> tuple[IntArray, IntArray]:
+        """Positions among the contrasts and among the analyst's rows, of each person, value by value."""
         starts = np.flatnonzero(np.diff(origin, prepend=origin.size) < 0)
-        parts = []
+        contrasts, persons = [], []
         for rows in np.split(np.arange(origin.size), starts[1:]):
             place = np.full(self.rows.a.size, -1)
             place[origin[rows]] = rows
             people = place[self.row_of]
-            part = frame.iloc[people[people >= 0]]
-            parts.append(part.set_axis(self.index[people >= 0], axis=0))
-        return pd.concat(parts)
+            contrasts.append(people[people >= 0])
+            persons.append(np.flatnonzero(people >= 0))
+        return np.concatenate(contrasts), np.concatenate(persons)
+
+    def one_per_person(self, frame: pd.DataFrame, origin: IntArray) -> pd.DataFrame:
+        """Give a frame of the contrasts with a row for each person, value by value, labelled as the analyst does."""
+        contrasts, persons = self.places(origin)
+        return frame.iloc[contrasts].set_axis(self.index[persons], axis=0)
+
+    def outcome(self) -> pd.Series[Any]:
+        """(n,) the outcome as the analyst has it, row by row."""
+        if self.outcome_levels is not None:
+            return pd.Series([self.outcome_levels[int(value)] for value in self.y], index=self.index)
+        values = self.y + self.origin
+        digits = 13 - int(np.ceil(np.log10(np.abs(values).max())))  # taking the origin off has cost the last ones
+        return pd.Series(values.round(digits), index=self.index)
 
     def group_sizes(self) -> dict[Any, int]:
         """Count the rows of each level of the protected attribute, rows without weight left out."""
@@ -156,7 +171,8 @@ def read_table(
     alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(scaling.apply(x[first])), *[a[first]] * 3)
     index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(n)
     rows = _gather(alike, row_of, y, weight, keep_all=True)
-    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, origin, weight, index)
+    units = _units(columns, graph, coding, scaling, a)
+    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, origin, weight, index, units)
 
 
 # ---------------------------------------------------------------- coding
@@ -169,6 +185,14 @@ def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: 
     if keep_all:
         return Rows(rows.a, rows.a_cf, rows.x, *sums)
     return rows.with_outcome(*sums)
+
+
+def _units(
+    columns: dict[str, nw.Series[Any]], graph: CausalGraph, coding: ProtectedCoding, scaling: Scaling, a: Array
+) -> Units:
+    own = {} if coding.levels else {graph.protected: (coding.mean, coding.deviation)}
+    features = zip(graph.features, zip(scaling.mean.tolist(), scaling.deviation.tolist(), strict=True), strict=True)
+    return read_units(columns, graph.protected_columns, coding.codes, a, {**own, **dict(features)})
 
 
 def _read_protected(

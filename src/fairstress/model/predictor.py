@@ -1,9 +1,10 @@
-"""Predictors of the outcome: polynomial ridge, logistic where the outcome has two values."""
+"""Predictors of the outcome: what any of them gives, and polynomial ridge, logistic where it has two values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy import special
@@ -23,6 +24,46 @@ class Source:
     gather: Callable[[Rows], Array]  # (r, p)
 
 
+ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT = "analytic", "autograd", "differences", "none"
+
+
+class AnyPredictor(Protocol):
+    """What an audit asks of a predictor, be it its own or brought."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def gradient(self) -> str:
+        """Where its slopes come from: "analytic", "autograd", "differences" or "none"."""
+        ...
+
+    @property
+    def degree(self) -> int | None:
+        """Degree of a polynomial."""
+        ...
+
+    @property
+    def penalty(self) -> float | None:
+        """Its penalty."""
+        ...
+
+    @property
+    def r2(self) -> float | None:
+        """In-sample share of the variance explained, of the deviance for a two-valued outcome."""
+        ...
+
+    def predict(self, Z: Array) -> Array:
+        """Predictions for inputs (..., p)."""
+        ...
+
+    def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
+        """The same for inputs (r, p), and its derivatives (r, p); None where it has none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Predictor:
     """A fitted ``f(z) = phi(z)' theta``, through the logistic function for a two-valued outcome."""
@@ -33,6 +74,16 @@ class Predictor:
     penalty: float
     is_logistic: bool
     r2: float  # in-sample share of the variance explained (of the deviance, if logistic)
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return "polynomial"
+
+    @property
+    def gradient(self) -> str:
+        """Its slopes are formulas."""
+        return ANALYTIC
 
     def predict(self, Z: Array) -> Array:
         """Predicted outcome, or probability of the outcome's last level, for inputs (..., p)."""
@@ -47,6 +98,64 @@ class Predictor:
 
     def _link(self, linear: Array) -> Array:
         return np.asarray(special.expit(linear)) if self.is_logistic else linear
+
+
+@dataclass(frozen=True, slots=True)
+class LogOdds:
+    """Another predictor's probabilities as ``log(p / (1 - p))``."""
+
+    of: AnyPredictor
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return self.of.name
+
+    @property
+    def gradient(self) -> str:
+        """Where its slopes come from."""
+        return self.of.gradient
+
+    @property
+    def degree(self) -> int | None:
+        """Degree of a polynomial."""
+        return self.of.degree
+
+    @property
+    def penalty(self) -> float | None:
+        """Its penalty."""
+        return self.of.penalty
+
+    @property
+    def r2(self) -> float | None:
+        """In-sample share of the deviance explained."""
+        return self.of.r2
+
+    def predict(self, Z: Array) -> Array:
+        """Log-odds for inputs (..., p)."""
+        return _log_odds(self.of.predict(Z))
+
+    def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
+        """The same with derivatives, ``dp / (p (1 - p))``."""
+        p, slopes = self.of.predict_with_slopes(Z)
+        return _log_odds(p), None if slopes is None else slopes / (p * (1 - p))[:, None]
+
+
+def on_log_odds(predictor: AnyPredictor) -> AnyPredictor:
+    """The same predictor on the scale of log-odds."""
+    if isinstance(predictor, Predictor):
+        return replace(predictor, is_logistic=False)  # its linear part, which keeps all digits
+    return LogOdds(predictor)
+
+
+def _log_odds(p: Array) -> Array:
+    if not ((p > 0) & (p < 1)).all():
+        worst = p.flat[int(np.argmax(np.abs(p - 0.5)))]
+        raise SettingError(
+            f"predictor_scale is 'log-odds', but the predictor gives {worst:g} for someone, whose log-odds are not "
+            "finite: give a predictor of probabilities strictly between 0 and 1, or predictor_scale='probability'"
+        )
+    return np.asarray(special.logit(p))
 
 
 def fit_predictor(

@@ -3,18 +3,76 @@
 Where no edge is called fair, that is Model A's residuals. Otherwise a feature that no unfair path from the protected
 attribute leads to enters as itself, and any other as its residual, or, if it is mixed (fair paths lead to it too), by
 choice as its fair part: the value that Model A gives it with a reference level of A on unfair edges.
+
+Any other predictor looks at the columns themselves, in the factual and in the counterfactual world.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from fairstress.inputs.rows import Array, Rows
+from fairstress.model.counterfactual import Worlds
 from fairstress.model.design import Design
+from fairstress.model.embedding import Input
 
 RESIDUAL, ITSELF, FAIR_PART = "residual", "itself", "fair part"
+
+
+class Lens(Protocol):
+    """What an audited predictor looks at, in the factual and in the counterfactual world."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        ...
+
+    def factual(self, block: Rows, eps: Array) -> Array:
+        """The inputs (r, p) of people with Model A's residuals (r, m)."""
+        ...
+
+    def counterfactual(self, found: Worlds) -> Array:
+        """The inputs (g, r, p) of the same people in other worlds."""
+        ...
+
+    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+        """Take a gradient (r, p) in the first world's inputs to its false residuals and to its features (r, m)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumns:
+    """Looks at the protected attribute and the features themselves, coded."""
+
+    names: tuple[str, ...]
+    levels: tuple[float | None, ...]  # inputs that stand for A: one for its code (None), or an indicator per level
+
+    @classmethod
+    def of(cls, protected: Sequence[Input], features: Sequence[Input]) -> RawColumns:
+        """Look at what describes the protected attribute, which may be nothing, and at the features."""
+        names = tuple(variable.name for variable in (*protected, *features))
+        return cls(names, tuple(variable.level for variable in protected))
+
+    def factual(self, block: Rows, eps: Array) -> Array:
+        """The people's own columns."""
+        return self._gather(block.a, block.x)
+
+    def counterfactual(self, found: Worlds) -> Array:
+        """What Model B makes of them."""
+        return self._gather(found.people.block.a_cf, found.x_cf)
+
+    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+        """All of it flows through the features: A is set."""
+        return None, g[:, len(self.levels) :]
+
+    def _gather(self, a: Array, x: Array) -> Array:
+        own = [a if level is None else (a == level).astype(float) for level in self.levels]
+        shape = (*x.shape[:-1], 1)
+        return np.concatenate([*(np.broadcast_to(values[:, None], shape) for values in own), x], axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +102,18 @@ class View:
         return tuple(
             name if kind == ITSELF else f"{kind} of {name}" for name, kind in zip(features, self.kinds, strict=True)
         )
+
+    def factual(self, block: Rows, eps: Array) -> Array:
+        """The inputs of people with Model A's residuals."""
+        return self.inputs(block, eps)
+
+    def counterfactual(self, found: Worlds) -> Array:
+        """What Model A's owner would show the predictor in other worlds."""
+        return self.inputs(found.people.block, found.eps_cf)
+
+    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+        """All of it flows through the false residuals."""
+        return self.pull_back(found.people.block, found.eps_cf[0], g), None
 
     def inputs(self, block: Rows, eps: Array) -> Array:
         """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""

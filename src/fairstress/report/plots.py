@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from fairstress.sensitivity.affected import Affected
     from fairstress.sensitivity.curve import BreakingPoint, Curve
     from fairstress.sensitivity.profile import Context, Profile
+    from fairstress.sensitivity.spread import Spread
     from fairstress.sensitivity.worst_case import WorstCase
     from fairstress.sensitivity.yardstick import Benchmarks
 
@@ -101,7 +101,7 @@ def plot_worst_case(found: WorstCase, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_people(found: Affected, ax: Axes | None = None) -> Axes:
+def plot_people(found: Spread, ax: Axes | None = None) -> Axes:
     """Draw the share of each group whose CFU is at least so large."""
     frame, groups = found.distribution(), found.by_group()
     with canvas(ax, (5.6, 3.6)) as ax:

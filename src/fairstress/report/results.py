@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,8 @@ def _versions() -> dict[str, str]:
 
 
 def _baseline(baseline: Baseline) -> dict[str, Any]:
-    return {key: value for key, value in asdict(baseline).items() if key != "group_means"}  # those are in predictors
+    left = ("group_means", "claim")  # the means are in predictors
+    return {f.name: getattr(baseline, f.name) for f in fields(baseline) if f.name not in left}
 
 
 def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:

@@ -109,7 +109,8 @@ def curve_summary(curve: Curve) -> str:
 def curve_notes(curve: Curve) -> list[str]:
     """The sentences under a curve's table."""
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
-    notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}.", *reached(curve)]
+    notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}."] if levels else []
+    notes += reached(curve)
     if curve.shows_penalty_only:
         notes.insert(0, "At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty.")
     caution = next(filter(None, map(_caution, curve.points)), "")
@@ -209,15 +210,20 @@ def _model_a(audit: Audit) -> str:
 
 def _predictors(audit: Audit) -> str:
     measure = "R2" if audit.table.outcome_levels is None else "deviance explained"
-    predictor = audit.claim.predictor
-    rows = [("on residuals (audited)", predictor.degree, predictor.penalty, predictor.r2, "0 under Model A")]
+    predictor, shown = audit.claim.predictor, audit.settings
+    on_residuals = shown.predictor_input == "residuals"
+    name = "on residuals" if shown.predictor_degree is not None else predictor.name[:14]
+    own = "0 under Model A" if on_residuals else f"{audit.cfu_under_model_a:.7f}"
+    rows = [(f"{name} (audited)", predictor.degree, predictor.penalty, predictor.r2, own)]
     rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]
     lines = [f"{'Predictor':24}{'degree':>7}{'penalty':>11}{measure:>20}{'unfairness':>18}"]
     lines += [
-        f"{name:24}{degree:>7}{penalty:>11.5g}{r2:>20.5f}{unfair:>18}" for name, degree, penalty, r2, unfair in rows
+        f"{name:24}{_number(degree, 'd'):>7}{_number(penalty, '.5g'):>11}{_number(r2, '.5f'):>20}{unfair:>18}"
+        for name, degree, penalty, r2, unfair in rows
     ]
     note = (
-        f"{measure} is in-sample. A baseline's unfairness is its mean squared distance from the audited predictor; "
+        f"{measure} is in-sample. {'' if on_residuals else _RAW}A baseline's unfairness is its mean squared distance "
+        f"from the audited predictor; "
         f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}."
     )
     return "\n".join(lines) + "\n" + fill(note)
@@ -232,6 +238,13 @@ def _sturdier(audit: Audit) -> str:
         f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
         "compared with the fair predictor in its place."
     )
+
+
+_RAW = "The audited predictor looks at the columns themselves: its unfairness is its CFU under Model A. "
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _what_can_matter(audit: Audit) -> str:
@@ -254,13 +267,20 @@ def _finding(finding: Finding, variance: float) -> str:
     where = _join(f"{a} <-> {b} {p:+.2f}" for (a, b), p in finding.correlation.items())
     if finding.cfu is None:
         verdict = f"No rule is known for {pairs}."
+    elif finding.verdict is Verdict.NO_RULE and finding.cfu_model_a:
+        verdict = f"No rule is known for {pairs}; CFU is {finding.cfu:.3g} at random correlations as under Model A."
     elif finding.verdict is Verdict.NO_RULE:
         verdict = f"No rule is known for {pairs}; CFU is 0 up to rounding at random correlations."
     else:
-        share = 100 * finding.cfu / variance
-        verdict = f"{pairs} {'together move' if many else 'moves'} CFU: it is {finding.cfu:.3g}, {share:.2g} % of the "
-        verdict += f"outcome's variance, at {where}."
+        share = _of_variance(finding.cfu, variance, ", {} of the outcome's variance,")
+        verdict = f"{pairs} {'together move' if many else 'moves'} CFU: it is {finding.cfu:.3g}{share} at {where}"
+        verdict += f", and {finding.cfu_model_a:.3g} under Model A." if finding.cfu_model_a else "."
     return " ".join(part for part in (verdict, finding.reason, finding.advice) if part)
+
+
+def _of_variance(cfu: float, variance: float, sentence: str) -> str:
+    """CFU as a share of the outcome's variance; nothing where it is not in its units."""
+    return "" if np.isnan(variance) else sentence.format(f"{100 * cfu / variance:.2g} %")
 
 
 # ---------------------------------------------------------------- the profile
@@ -299,10 +319,10 @@ def _worst(profile: Profile) -> str:
     p, cfu = profile.worst
     if profile.is_rounding(cfu):
         return ""
-    share = 100 * cfu / profile.context.outcome_variance
-    sentence = (
-        f"The largest CFU on this grid is {cfu:.4g}, at correlation {p:g}: {share:.2g} % of the outcome's variance."
-    )
+    share = _of_variance(cfu, profile.context.outcome_variance, ": {} of the outcome's variance")
+    sentence = f"The largest CFU on this grid is {cfu:.4g}, at correlation {p:g}{share}."
+    if not profile.context.baselines:
+        return sentence
     reached = [name for name, level in profile.context.baselines.items() if cfu >= level]
     if reached:
         noun = "baseline" if len(reached) == 1 else "baselines"

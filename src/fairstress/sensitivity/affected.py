@@ -1,85 +1,147 @@
-"""Who is affected: each person's CFU at one correlation, by group."""
+"""Who is affected: everyone's factual and counterfactual features and predictions at one correlation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
+from fairstress.model.counterfactual import worlds
+from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.decisions import EITHER, turned
+from fairstress.sensitivity.measure import weighted_quantile
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-EVERYONE = "everyone"  # the one group of a numeric protected attribute
+PREFIX = "counterfactual "
+QUANTILES = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """Each person's CFU if the errors have one correlation. Made by `Audit.people`.
+    """Everyone at one correlation, those with the largest CFU first.
 
-    A person's CFU is the squared change of the prediction, the mean over the levels that the person is moved to; it is
-    missing for those who are moved nowhere.
+    A row is a person, or a person and a value of the protected attribute that they are moved to, among which the
+    person's weight is shared. All arrays are in the order of ``frame``.
     """
 
-    protected: str
-    groups: tuple[Any, ...]  # in the order of their codes; one, "everyone", for a numeric attribute
-    people: pd.DataFrame  # one row per person: group, cfu, weight
-    cfu: float  # everyone's, squared units of the outcome
+    frame: pd.DataFrame = field(repr=False)  # labelled by the analyst's index
+    group: pd.Series[Any] | None = field(repr=False)  # level of the protected attribute; None for a number
+    row: IntArray = field(repr=False)  # position in the analyst's table
+    n_rows: int  # of that table
+    weight: Array = field(repr=False)
+    change: Array = field(repr=False)  # of the prediction, from factual to counterfactual
+    cfu: Array = field(repr=False)
+    flips: Array | None = field(repr=False)  # whether the decision turns, where there is a threshold
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per person, labelled as in the analyst's table: ``group, cfu, weight``."""
-        return self.people.copy()
-
-    def distribution(self) -> pd.DataFrame:
-        """One row per group and distinct CFU: ``group, cfu, share``, the part of the group with at least that CFU."""
-        parts = [_at_least(group, *self._of(group)) for group in self.groups]
-        return pd.concat(parts, ignore_index=True)
+        """One row per person, worst first."""
+        return self.frame
 
     def by_group(self) -> pd.DataFrame:
-        """One row per group: ``people``, their mean CFU and its median, 90th percentile and largest value."""
-        rows = []
-        for group in self.groups:
-            cfu, weight = self._of(group)
-            spread = {name: _quantile(cfu, weight, q) for name, q in (("median", 0.5), ("p90", 0.9), ("largest", 1.0))}
-            rows.append({"group": group, "people": cfu.size, "mean": float(cfu @ weight / weight.sum()), **spread})
-        return pd.DataFrame(rows)
+        """CFU by level of the protected attribute."""
+        if self.group is None:
+            raise SettingError("the protected attribute is numeric: give its column and a number of bins to by()")
+        return self._by(self.group)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the part of each group whose CFU is at least so large; the frame is `distribution`."""
-        from fairstress.report.plots import plot_people
+    def by(self, column: Any, *, bins: int | None = None) -> pd.DataFrame:
+        """CFU by the values of a column.
 
-        return plot_people(self, ax)
+        Parameters
+        ----------
+        column
+            Name of a column of this frame, or one value for each row of the audited table, in its order: a column
+            that the audit has not seen.
+        bins
+            Cut numbers into this many classes of about equally many people.
+        """
+        values = self._column(column)
+        return self._by(values if bins is None else pd.qcut(values, bins, duplicates="drop"))
 
-    def _of(self, group: Any) -> tuple[Array, Array]:
-        """CFU and weights of a group's people, as far as they count and are moved."""
-        own = self.people[(self.people["group"] == group) & (self.people["weight"] > 0) & self.people["cfu"].notna()]
-        return own["cfu"].to_numpy(), own["weight"].to_numpy()
+    def quantiles(self, levels: Sequence[float] = QUANTILES) -> pd.Series[float]:
+        """Quantiles of CFU over people, by their weight."""
+        for q in levels:
+            if not 0 <= q <= 1:
+                raise SettingError(f"levels has {q!r}: give numbers from 0 to 1")
+        found = [weighted_quantile(self.cfu, self.weight, q) for q in levels]
+        return pd.Series(found, index=list(levels), name="cfu")
+
+    def _by(self, values: pd.Series[Any]) -> pd.DataFrame:
+        codes, keys = pd.factorize(values, sort=True)
+        rows = [self._summary(codes == i) for i in range(len(keys))]
+        return pd.DataFrame(rows, index=pd.Index(keys, name=values.name))
+
+    def _summary(self, who: Any) -> dict[str, float]:
+        """One class of people: their weight, mean and quantiles of CFU, mean change, and how many are turned."""
+        weight, cfu = self.weight[who], self.cfu[who]
+        total = float(weight.sum())
+        share = weight / total if total else np.full(weight.size, np.nan)
+        found = {"people": total, "cfu": float(share @ cfu), "change": float(share @ self.change[who])}
+        if total:
+            found |= {f"cfu quantile {q:g}": weighted_quantile(cfu, weight, q) for q in QUANTILES}
+        if self.flips is not None:
+            found["flips"] = float(share @ self.flips[who])
+        return found
+
+    def _column(self, column: Any) -> pd.Series[Any]:
+        if isinstance(column, str):
+            if column not in self.frame.columns:
+                near = did_you_mean(column, map(str, self.frame.columns))
+                raise SettingError(
+                    f"column is '{column}', which is not in the frame{near}; a column that the audit has not seen is "
+                    f"given by its values, frame['{column}']"
+                )
+            return self.frame[column]
+        values = pd.Series(column)
+        if len(values) != self.n_rows:
+            raise SettingError(
+                f"column has {len(values)} values, but the table has {self.n_rows} rows: give one for each row"
+            )
+        return values.iloc[self.row]
 
 
-def affected(table: Table, cfu: Array, mean: float) -> Affected:
-    """Put each row's CFU (n,) beside its group."""
-    coding = table.protected
-    group: Any = EVERYONE if coding.levels is None else coding.decode(table.rows.a[table.row_of]).to_numpy()
-    people = pd.DataFrame({"group": group, "cfu": cfu, "weight": table.weight}, index=table.index)
-    moved = people[people["cfu"].notna() & (people["weight"] > 0)]
-    groups = tuple(g for g in coding.levels or (EVERYONE,) if (moved["group"] == g).any())
-    return Affected(coding.name, groups, people, mean)
+def affected(table: Table, claim: Claim, w_B: Array, threshold: float | None) -> Affected:
+    """Put everyone's two worlds side by side; ``threshold`` is on the scale of the predictions."""
+    seen = [worlds(claim.design, claim.model_a.weights, w_B[None], people) for people in claim.people()]
+    before = np.concatenate([people.predicted for people in claim.people()])
+    after = np.concatenate([claim.predict_worlds(found)[0] for found in seen])
+    moved, origin = table.protected.contrasts(table.rows)
+    contrast, row = table.places(origin)
+    cfu = claim.measure.each(after - before)
+    worst = np.argsort(-cfu[contrast], kind="stable")
+    contrast, row = contrast[worst], row[worst]
+    x_cf = np.concatenate([found.x_cf[0] for found in seen])
+    flips = None if threshold is None else turned(before >= threshold, after >= threshold, EITHER)[contrast]
+    frame = pd.concat(
+        [table.units.frame(moved.a, moved.x), table.units.frame(moved.a_cf, x_cf).add_prefix(PREFIX)], axis=1
+    ).iloc[contrast]
+    group = None if table.protected.levels is None else table.protected.decode(moved.a[contrast])
+    found = {
+        table.graph.outcome: table.outcome().iloc[row].to_numpy(),
+        "prediction": before[contrast] + table.origin,
+        f"{PREFIX}prediction": after[contrast] + table.origin,
+        "change": (after - before)[contrast],
+        "cfu": cfu[contrast],
+        "weight": table.weight[row] / table.protected.n_targets(moved.a[contrast]),
+    }
+    found |= {} if flips is None else {"flips": flips}
+    return Affected(
+        frame=_beside(frame.set_axis(table.index[row], axis=0), found),
+        group=None if group is None else group.rename(table.graph.protected),
+        row=row,
+        n_rows=table.y.size,
+        weight=found["weight"],
+        change=found["change"],
+        cfu=found["cfu"],
+        flips=flips,
+    )
 
 
-def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:
-    """Share of the weight with at least each distinct CFU."""
-    values, place = np.unique(cfu, return_inverse=True)
-    mass = np.bincount(place, weight)
-    share = mass[::-1].cumsum()[::-1] / mass.sum()
-    return pd.DataFrame({"group": group, "cfu": values, "share": share})
-
-
-def _quantile(cfu: Array, weight: Array, q: float) -> float:
-    """The smallest value that at least a share q of the weight does not exceed."""
-    order = np.argsort(cfu)
-    reached = weight[order].cumsum() / weight.sum() >= q - 1e-12
-    return float(cfu[order][int(reached.argmax())])
+def _beside(frame: pd.DataFrame, found: dict[str, Any]) -> pd.DataFrame:
+    """Add columns; one whose name the table has already is told apart."""
+    named = {f"{name} of the audit" if name in frame.columns else name: values for name, values in found.items()}
+    return frame.assign(**named)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairstress.errors import Status
+from fairstress.errors import SettingError, Status
 from fairstress.inputs.rows import Array, sample
 from fairstress.model.threshold import system_of_batch
 from fairstress.sensitivity.budget import Budget
@@ -29,6 +29,11 @@ MOMENTUM = 0.9
 
 def ascent(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -> Found:
     """Climb from a small random L, or from the previous budget's solution (curriculum)."""
+    if not task.has_slopes:
+        raise SettingError(
+            "method is 'ascent', which follows a gradient, but the predictor has none: give method='search', or "
+            "predictor_gradient='differences' if the predictor is smooth"
+        )
     budget = task.budget
     mask = _cliques(budget)
     L = _from_point(inherited[-1], budget, mask) if inherited and budget.p_max else _small(mask, rng)

@@ -16,18 +16,21 @@ import pandas as pd
 from fairstress.errors import SettingError
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
+from fairstress.inputs.rows import Array
 from fairstress.model.design import Describe, Design, build_equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.linear import dependent_column
-from fairstress.model.predictor import Predictor
+from fairstress.model.predictor import AnyPredictor, Predictor
+from fairstress.model.view import RawColumns
 from fairstress.sensitivity.absorption import Proof, listed, prove
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
-from fairstress.sensitivity.evaluate import evaluate_many
+from fairstress.sensitivity.evaluate import evaluate, evaluate_many
 
 PROBES = 5  # random correlations at which CFU is looked at
 REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
 FLOOR = 0.1
+STILL = 1e-9  # of Model A's CFU: a change below this is rounding
 OBSTACLES = 4  # sentences about what stands in the way of a proof
 
 
@@ -46,9 +49,10 @@ class Finding:
     pairs: tuple[Edge, ...]
     verdict: Verdict
     reason: str  # the proof, or what stands in its way
-    cfu: float | None  # largest of the probes, at penalty 0; None where nothing was probed
+    cfu: float | None  # of the probes, at penalty 0, the farthest from Model A's; None where nothing was probed
     correlation: dict[Edge, float]  # where it was found
     advice: str  # degrees with which the pairs could not matter, where there are such
+    cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +145,13 @@ def _finding(question: Question, pairs: tuple[Edge, ...]) -> Finding:
     if question.unpenalised is None:
         reason += " CFU cannot be probed: without a penalty, nearly collinear terms leave no reliable fit."
         return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
-    cfu, correlation = _probe(question, question.unpenalised, pairs)
-    verdict = Verdict.MOVES if cfu > question.negligible else Verdict.NO_RULE
-    return Finding(pairs, verdict, reason, cfu, correlation, advice)
+    claim = question.unpenalised
+    values, points = _probe(question, claim, pairs)
+    base = evaluate(claim, claim.model_a.correlation).value if isinstance(claim.view, RawColumns) else 0.0
+    farthest = int(np.argmax(np.abs(np.array(values) - base)))
+    moves = abs(values[farthest] - base) > question.negligible + STILL * base
+    where = dict(zip(pairs, points[farthest].tolist(), strict=True))
+    return Finding(pairs, Verdict.MOVES if moves else Verdict.NO_RULE, reason, values[farthest], where, advice, base)
 
 
 def _few(sentences: Sequence[str]) -> str:
@@ -162,6 +170,8 @@ def _alone(question: Question, pair: Edge, together: Finding) -> Finding:
 def _outside_the_rules(question: Question, pairs: Sequence[Edge]) -> str:
     """Say why the rules do not speak of these pairs; nothing where they do."""
     protected = question.graph.protected
+    if isinstance(question.claim.view, RawColumns):
+        return "The rules are about predictors on residuals; this one looks at the columns themselves."
     if any(protected in pair for pair in pairs):
         return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
     if not question.total_effect:
@@ -180,22 +190,22 @@ def _prove(question: Question, design: Design, pairs: Sequence[Edge]) -> Proof:
     return prove(design, question.graph.protected, pairs, used_residuals(predictor, question.graph.features))
 
 
-def used_residuals(predictor: Predictor, features: Sequence[str]) -> frozenset[str]:
-    """Features with a weight, not exactly 0, on some term of their residual."""
+def used_residuals(predictor: AnyPredictor, features: Sequence[str]) -> frozenset[str]:
+    """Features with a weight, not exactly 0, on some term of their residual; all, for a predictor of unknown form."""
+    if not isinstance(predictor, Predictor):
+        return frozenset(features)
     terms = zip(predictor.embedding.exponents, predictor.weights.tolist(), strict=True)
     return frozenset(features[k] for e, theta in terms if theta != 0 for k, power in enumerate(e) if power)
 
 
-def _probe(question: Question, claim: Claim, pairs: Sequence[Edge]) -> tuple[float, dict[Edge, float]]:
-    """The largest CFU at a few correlations of these pairs, and where it stands."""
+def _probe(question: Question, claim: Claim, pairs: Sequence[Edge]) -> tuple[list[float], Array]:
+    """CFU at a few correlations of these pairs, and these."""
     position = question.variables.index
     ends = tuple((position(a), position(b)) for a, b in pairs)
     reach = np.full(len(ends), REACH)
     budget = Budget("pairwise", REACH, ends, len(question.variables), -reach, reach, FLOOR)
     points = budget.scan(PROBES, np.random.default_rng(question.seed))
-    values = [e.value for e in evaluate_many(claim, budget.matrix(points))]
-    best = int(np.argmax(values))
-    return values[best], dict(zip(pairs, points[best].tolist(), strict=True))
+    return [e.value for e in evaluate_many(claim, budget.matrix(points))], points
 
 
 # ---------------------------------------------------------------- advice

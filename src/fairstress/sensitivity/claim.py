@@ -1,10 +1,10 @@
-"""The claim under test: Model A and the predictor on its residuals, built from a table, with baselines to compare."""
+"""The claim under test: Model A and a predictor, on its residuals or brought, built from a table, with baselines."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairstress.errors import DataError, FairstressWarning, SettingError, did_yo
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import People, meet, residuals
+from fairstress.model.counterfactual import People, Worlds, meet, residuals
 from fairstress.model.design import (
     Design,
     Moments,
@@ -24,27 +24,32 @@ from fairstress.model.design import (
 )
 from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
 from fairstress.model.fit import Fit, check_noise
-from fairstress.model.predictor import Predictor, Source, check_independent, fit_predictor
+from fairstress.model.foreign import RESIDUALS, Brought
+from fairstress.model.predictor import AnyPredictor, Predictor, Source, check_independent, fit_predictor, on_log_odds
 from fairstress.model.selection import choose_predictor, choose_structure
 from fairstress.model.threshold import Likelihood, ThresholdSystem, make_system
-from fairstress.model.view import FAIR_PART, RESIDUAL, View
+from fairstress.model.view import FAIR_PART, RESIDUAL, Lens, RawColumns, View
+from fairstress.sensitivity.measure import SQUARED, Measure
 
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
+
+PROBABILITY, LOG_ODDS = "probability", "log-odds"
 
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is put to the test: under Model A, this predictor treats counterfactual people alike."""
+    """What is put to the test: how alike this predictor treats counterfactual people, under Model A or another."""
 
     rows: Rows  # people, once for each value that they are moved to
     everyone: Rows  # people as they are, to whom the models are fitted
     design: Design
     system: Likelihood
     model_a: Fit
-    view: View
-    predictor: Predictor
+    view: Lens
+    predictor: AnyPredictor
+    measure: Measure = SQUARED
     _met: list[People] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def people(self) -> Iterable[People]:
@@ -58,8 +63,12 @@ class Claim:
         return self._met
 
     def predict(self, block: Rows, eps: Array) -> Array:
-        """What the predictor makes of people with residuals (..., r, m), factual or false."""
-        return self.predictor.predict(self.view.inputs(block, eps))
+        """What the predictor makes of people as they are, whose residuals are (r, m)."""
+        return self.predictor.predict(self.view.factual(block, eps))
+
+    def predict_worlds(self, found: Worlds) -> Array:
+        """What it makes of the same people in other worlds, as (g, r)."""
+        return self.predictor.predict(self.view.counterfactual(found))
 
     def predicted(self, block: Rows) -> Array:
         """(r,) what the predictor makes of people as they are."""
@@ -92,6 +101,7 @@ class Baseline:
     r2: float  # in-sample share of the variance explained (of the deviance for a two-valued outcome)
     degree: int
     penalty: float
+    claim: Claim = field(repr=False, compare=False)  # what gives its own CFU at any P
     group_means: tuple[tuple[str, float], ...] = ()  # mean prediction of everyone, then of each group
 
 
@@ -101,14 +111,19 @@ class Settings:
 
     degrees: dict[str, int]
     penalty: float
-    predictor_degree: int
-    predictor_penalty: float
+    predictor_degree: int | None  # None for a predictor that was brought
+    predictor_penalty: float | None
     penalise_constant: bool
     max_degree: int
     penalties: tuple[float, ...]
     cv: int
     mixed: str  # how a feature that fair and unfair paths lead to enters the predictor
     random_state: int | None
+    predictor: str = "polynomial"
+    predictor_input: str = RESIDUALS
+    predictor_gradient: str = "analytic"
+    predictor_scale: str = PROBABILITY  # of a two-valued outcome
+    measure: str = "squared"
 
 
 # ---------------------------------------------------------------- building
@@ -174,6 +189,9 @@ class ClaimBuilder:
     embedding: EmbeddingFactory
     penalise_constant: bool
     fair_part: bool
+    brought: Brought | None = None
+    scale: str = PROBABILITY
+    measure: Measure = SQUARED
 
     def structure(self) -> tuple[Design, float]:
         """Choose degrees and penalty of the structural equations."""
@@ -189,8 +207,8 @@ class ClaimBuilder:
         )
         return build_design(graph, degrees, describe, self.embedding), penalty
 
-    def claim(self, design: Design, penalty: float) -> Claim:
-        """Fit Model A and the predictor on its residuals."""
+    def claim(self, design: Design, penalty: float, like: Claim | None = None) -> Claim:
+        """Fit Model A and the predictor on its residuals; one of raw columns is taken from a claim ``like`` this."""
         rows, is_binary = self.table.rows, self.table.protected.is_binary
         self._check(design, structural_moments(rows, design.equations), penalty)
         if design.protected and not is_binary:
@@ -200,7 +218,9 @@ class ClaimBuilder:
         coding = self.table.protected
         view = View.of(design, model_a.weights, fair_part=self.fair_part, reference=coding.reference_code)
         moved, _ = coding.contrasts(rows)
-        return Claim(moved, rows, design, system, model_a, view, self.predictor(_source(self.table, view)))
+        keep = like is not None and isinstance(like.view, RawColumns)
+        lens, predictor = (like.view, like.predictor) if like and keep else self._audited(view)
+        return Claim(moved, rows, design, system, model_a, lens, predictor, self.measure)
 
     def _check(self, design: Design, moments: Moments, penalty: float) -> None:
         """Refuse equations that have no error, or no unique weights."""
@@ -209,6 +229,16 @@ class ClaimBuilder:
         for equation, where in zip(design.equations, design.slices, strict=True):
             N = moments.G[where, where] + np.diag(penalties[where])
             check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
+
+    def _audited(self, view: View) -> tuple[Lens, AnyPredictor]:
+        """What the audited predictor looks at, and the predictor, fitted."""
+        if self.brought is None:
+            return view, self._scaled(self.predictor(_source(self.table, view)))
+        lens = self.brought.lens(view, self.table)
+        return lens, self._scaled(self.brought.settle(self.table, lens, _gatherer(lens, view.design, view.weights)))
+
+    def _scaled(self, predictor: AnyPredictor) -> AnyPredictor:
+        return on_log_odds(predictor) if self.scale == LOG_ODDS else predictor
 
     def settings(self, claim: Claim, penalty: float, max_degree: int, cv: int, random_state: int | None) -> Settings:
         """Write down how the audit was set up."""
@@ -223,6 +253,11 @@ class ClaimBuilder:
             cv=cv,
             mixed=FAIR_PART if self.fair_part else RESIDUAL,
             random_state=random_state,
+            predictor=claim.predictor.name,
+            predictor_input=self.brought.input_name if self.brought else RESIDUALS,
+            predictor_gradient=claim.predictor.gradient,
+            predictor_scale=self.scale,
+            measure=self.measure.name,
         )
 
     def predictor(self, source: Source) -> Predictor:
@@ -240,26 +275,19 @@ class ClaimBuilder:
         """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
         describe = describer(self.table)
         features = tuple(variable for name in self.table.graph.features for variable in describe(name))
-        protected = describe(self.table.graph.protected)
+        shown = {"unconstrained": (*describe(self.table.graph.protected),), "blind": ()}
+        return {name: self._baseline(name, own, features, claim) for name, own in shown.items()}
 
-        def everything(block: Rows) -> Array:
-            levels = [variable.level for variable in protected]
-            own = [block.a if level is None else block.a == level for level in levels]
-            return np.column_stack([*own, block.x])
-
-        sources = {
-            "unconstrained": Source((*protected, *features), everything),
-            "blind": Source(features, lambda block: block.x),
-        }
-        return {name: self._baseline(name, source, claim) for name, source in sources.items()}
-
-    def _baseline(self, name: str, source: Source, claim: Claim) -> Baseline:
-        fitted = self.predictor(source)
+    def _baseline(self, name: str, own: tuple[Input, ...], features: tuple[Input, ...], claim: Claim) -> Baseline:
+        lens = RawColumns.of(own, features)
+        fitted = self.predictor(Source((*own, *features), lambda block: lens.factual(block, block.x)))
+        itself = replace(claim, view=lens, predictor=self._scaled(fitted))
         total = 0.0
         for block in self.table.rows.blocks():
-            total += float(block.weight @ (fitted.predict(source.gather(block)) - claim.predicted(block)) ** 2)
-        means = group_means(self.table, lambda block: block.weight * fitted.predict(source.gather(block)))
-        return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty, means)
+            eps = residuals(claim.design, claim.model_a.weights, block)
+            total += float(block.weight @ (itself.predict(block, eps) - claim.predict(block, eps)) ** 2)
+        means = group_means(self.table, lambda block: block.weight * itself.predicted(block))
+        return Baseline(name, total / self.table.rows.n, fitted.r2, fitted.degree, fitted.penalty, itself, means)
 
 
 def group_means(table: Table, total: Callable[[Rows], Array]) -> tuple[tuple[str, float], ...]:
@@ -275,24 +303,28 @@ def group_means(table: Table, total: Callable[[Rows], Array]) -> tuple[tuple[str
     )
 
 
-def without_penalty(table: Table, claim: Claim, settings: Settings) -> Claim | None:
+def without_penalty(table: Table, claim: Claim, settings: Settings, brought: Brought | None = None) -> Claim | None:
     """Build the same claim with structural penalty 0; None where nearly collinear columns leave no reliable fit."""
-    choice = Choice({}, (0.0,), (settings.predictor_degree,), (settings.predictor_penalty,), (0.0,))
-    builder = ClaimBuilder(table, [], choice, Polynomial.of, settings.penalise_constant, settings.mixed == FAIR_PART)
+    degree, penalty = settings.predictor_degree or 1, settings.predictor_penalty or 0.0
+    choice = Choice({}, (0.0,), (degree,), (penalty,), (0.0,))
+    constant, fair_part, scale = settings.penalise_constant, settings.mixed == FAIR_PART, settings.predictor_scale
+    builder = ClaimBuilder(table, [], choice, Polynomial.of, constant, fair_part, brought, scale, claim.measure)
     if claim.condition() > WORST_CONDITION:
         return None
     try:
-        return builder.claim(claim.design, 0.0)
+        return builder.claim(claim.design, 0.0, claim)
     except SettingError:
         return None
 
 
+def _gatherer(lens: Lens, design: Design, w_A: Array) -> Callable[[Rows], Array]:
+    """How a predictor's inputs come from rows."""
+    return lambda block: lens.factual(block, residuals(design, w_A, block))
+
+
 def _source(table: Table, view: View) -> Source:
     """What a counterfactually fair predictor may look at."""
-
-    def gather(block: Rows) -> Array:
-        return view.inputs(block, residuals(view.design, view.weights, block))
-
+    gather = _gatherer(view, view.design, view.weights)
     Z = np.concatenate([gather(block) for block in table.rows.blocks()])
     return Source(tuple(Input(name, n_values=count_values(Z[:, j])) for j, name in enumerate(view.names)), gather)
 
@@ -315,6 +347,25 @@ def _penalty(value: Any, name: str) -> float:
     if not (np.isfinite(number) and number >= 0):
         raise SettingError(f"{name} is {value!r}: give a finite number that is not negative")
     return number
+
+
+def read_scale(scale: Any, table: Table) -> str:
+    """Check the scale on which predictions are compared."""
+    if scale not in (PROBABILITY, LOG_ODDS):
+        raise SettingError(f"predictor_scale is {scale!r}: give '{PROBABILITY}' or '{LOG_ODDS}'")
+    if scale == LOG_ODDS and table.outcome_levels is None:
+        raise SettingError(
+            f"predictor_scale is '{LOG_ODDS}', but the outcome '{table.graph.outcome}' has more than two values: "
+            "leave it out"
+        )
+    return str(scale)
+
+
+def read_baseline(name: Any, known: Mapping[str, Baseline]) -> Baseline:
+    """Give a baseline by its name."""
+    if name not in known:
+        raise SettingError(f"there is no baseline '{name}'{did_you_mean(str(name), known)}")
+    return known[name]
 
 
 def check_sizes(table: Table, design: Design) -> None:

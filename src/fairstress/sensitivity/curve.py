@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.rows import Array
+from fairstress.sensitivity.against import Against
+from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.evaluate import evaluate
 from fairstress.sensitivity.profile import Context, Progress
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.yardstick import Benchmarks
 
 PRECISION = 1e-4  # of a breaking point
+SAME_P, PAPER = "same P", "paper"  # what the name of a baseline means as a level
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Curve:
     own: tuple[WorstCase, ...]
     cfu_unpenalised: Array | None  # (len,) at the same correlations, with structural penalty 0
     context: Context
-    _solve: Solver = field(repr=False, compare=False)
+    solve: Solver = field(repr=False, compare=False)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per p_max, with a column per pair."""
@@ -64,14 +70,30 @@ class Curve:
         negligible = self.context.negligible
         return bool(self.cfu_unpenalised.max() <= negligible < max(point.value for point in self.points))
 
-    def breaking_point(self, level: float | str) -> BreakingPoint:
-        """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline."""
+    def breaking_point(self, level: float | str = "blind", *, definition: str = SAME_P) -> BreakingPoint:
+        """Find the smallest p_max whose worst case reaches a level.
+
+        Parameters
+        ----------
+        level
+            A number, or the name of a baseline.
+        definition
+            What the name of a baseline means. ``"same P"``: its own CFU; the smallest p_max is sought within which the
+            predictor is as unfair as the baseline at one and the same correlation. ``"paper"``: its `unfairness`, a
+            distance from the audited predictor, whatever the correlation.
+        """
+        if definition not in (SAME_P, PAPER):
+            raise SettingError(f"definition is {definition!r}: give '{SAME_P}' or '{PAPER}'")
+        if isinstance(level, str) and definition == SAME_P:
+            return as_unfair_as(level, [point.p_max for point in self.points], self.solve, self.context)
         target = read_level(level, self.context)
         reached = [point for point in self.points if point.value >= target]
         if not reached:
             return _not_reached(target, self.points[-1])
         low = [point for point in self.points if point.p_max < reached[0].p_max]
-        return find_breaking_point(target, self._solve, low, reached[0])
+        found = find_breaking_point(target, self.solve, low, reached[0])
+        sentence = f"The worst case reaches {target:.4g} at p_max = {found.p_max:.4f} ({found.budget} budget)."
+        return BreakingPoint(found.p_max, target, sentence)
 
     def summary(self) -> str:
         """Say in prose what the curve shows."""
@@ -146,22 +168,51 @@ def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
     )
 
 
-def find_breaking_point(level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase) -> BreakingPoint:
-    """Narrow the interval between a budget that does not reach the level and one that does."""
+def find_breaking_point(level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase) -> WorstCase:
+    """Narrow the interval between a budget that does not reach the level and one that does; give the least found."""
     from scipy import optimize
 
-    known = list(below)
-    low = known[-1].p_max if known else 0.0
+    known = [*below, above]
+    low = below[-1].p_max if below else 0.0
 
     def excess(p_max: float) -> float:
         known.append(solve(p_max, [point for point in known if point.p_max <= p_max]))
         return known[-1].value - level
 
-    if excess(low) < 0:
+    if low < above.p_max and excess(low) < 0:
         optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)
-    p_max = min(point.p_max for point in [*known, above] if point.value >= level)
-    sentence = f"The worst case reaches {level:.4g} at p_max = {p_max:.4f} ({above.budget} budget)."
-    return BreakingPoint(p_max, level, sentence)
+    return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
+
+
+def as_unfair_as(name: str, limits: Sequence[float], solve: Solver, context: Context) -> BreakingPoint:
+    """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
+    rival, ours = _known(name, context.rivals), solve.claim
+    if evaluate(rival, ours.model_a.correlation).value <= context.negligible:
+        raise SettingError(
+            f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
+            f"definition='{PAPER}'"
+        )
+    functional = Against(rival, f"CFU less that of the baseline {name}")
+    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={})
+    points: list[WorstCase] = []
+    for limit in limits:
+        points.append(compare(limit, points[-1:]))
+        if points[-1].value >= 0:
+            found = find_breaking_point(0.0, compare, points[:-1], points[-1])
+            return _like_for_like(name, found, ours, rival, reached=True)
+    return _like_for_like(name, points[-1], ours, rival, reached=False)
+
+
+def _like_for_like(name: str, found: WorstCase, ours: Claim, rival: Claim, *, reached: bool) -> BreakingPoint:
+    """Say where the predictor is as unfair as a baseline at the same correlation, or how near it comes."""
+    P = found.correlation.to_numpy()
+    cfu, level = evaluate(ours, P).value, evaluate(rival, P).value
+    where = f"p_max = {found.p_max:{'.4f' if reached else 'g'}} ({found.budget} budget)"
+    if reached:
+        sentence = f"The predictor is as unfair as the baseline {name} at one correlation, from {where} on: CFU "
+        return BreakingPoint(found.p_max, level, f"{sentence}{cfu:.4g} against {level:.4g}.")
+    sentence = f"CFU does not reach that of the baseline {name} at the same correlation within the budgets searched"
+    return BreakingPoint(None, level, f"{sentence}: at {where} it comes as near as {cfu:.4g} against {level:.4g}.")
 
 
 def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
@@ -173,11 +224,20 @@ def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
 
 
 def read_level(level: float | str, context: Context) -> float:
-    """Turn a number or the name of a baseline into a level."""
+    """Turn a number or the name of a baseline into a level, by the paper's definition."""
     if isinstance(level, str):
-        if level not in context.baselines:
-            raise SettingError(f"there is no baseline '{level}'{did_you_mean(level, context.baselines)}")
-        return context.baselines[level]
+        if not context.baselines:
+            raise SettingError(
+                f"definition is '{PAPER}', which is about the mean square: audit with measure='squared', or give "
+                f"definition='{SAME_P}'"
+            )
+        return _known(level, context.baselines)
     if not (np.isfinite(level) and level > 0):
         raise SettingError(f"the level is {level!r}: give a positive number or the name of a baseline")
     return float(level)
+
+
+def _known(name: str, baselines: Mapping[str, T]) -> T:
+    if name not in baselines:
+        raise SettingError(f"there is no baseline '{name}'{did_you_mean(name, baselines)}")
+    return baselines[name]

@@ -56,11 +56,14 @@ def evaluate_many(
 
 
 def predictions(claim: Claim, w_B: Array) -> tuple[Array, Array, Array]:
-    """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row."""
+    """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row.
+
+    CFU is what the claim's measure makes of one change.
+    """
     parts = [worlds(claim.design, claim.model_a.weights, w_B[None], people) for people in claim.people()]
     factual = np.concatenate([part.people.predicted for part in parts])
     change = np.concatenate([difference(claim, part)[0] for part in parts])
-    return factual, factual + change, change**2
+    return factual, factual + change, claim.measure.each(change)
 
 
 def cfu_by_row(claim: Claim, w_B: Array) -> Array:

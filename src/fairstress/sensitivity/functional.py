@@ -17,6 +17,7 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import People, Worlds, weight_gradient, worlds
+from fairstress.model.predictor import NO_GRADIENT
 from fairstress.sensitivity.claim import Claim
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
@@ -42,34 +43,54 @@ class Functional(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unfairness:
-    """CFU: the mean squared change of the prediction, over everyone, one group, or those moved to one level."""
+    """CFU: the mean squared change of the prediction, over everyone, one group, or those moved to one level.
+
+    The claim may carry another measure of the change than its mean square.
+    """
 
     group: float | None = None  # code of the protected attribute
     to: float | None = None  # code of its counterfactual value
     name: str = "CFU"
 
     def values(self, claim: Claim, w_B: Array) -> Array:
-        """Mean of ``(f(z') - f(z))^2``."""
+        """Mean of ``(f(z') - f(z))^2``, or what the claim's measure makes of the changes."""
+        if claim.measure.of_all is not None:
+            return self._of_all(claim, w_B, claim.measure.of_all)
         total, n = np.zeros(len(w_B)), 0.0
         for people in claim.people():
             weight = self._weight(people.block)
             n += float(weight.sum())
             for some, found in side_by_side(claim, w_B, people):
-                total[some] += difference(claim, found) ** 2 @ weight
+                total[some] += claim.measure.each(difference(claim, found)) @ weight
         return total / n
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
-        """Back through predictions and counterfactuals to the weights."""
+    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
+        """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
+        measure = claim.measure
+        if measure.slope is None or claim.predictor.gradient == NO_GRADIENT:
+            return None
         w_A, total, n, c_w = claim.model_a.weights, 0.0, 0.0, np.zeros(w_B.size)
         for people in claim.people():
-            block, weight = people.block, self._weight(people.block)
+            weight = self._weight(people.block)
             found = worlds(claim.design, w_A, w_B[None], people)
-            predicted, slopes = claim.predictor.predict_with_slopes(claim.view.inputs(block, found.eps_cf[0]))
+            predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(found)[0])
+            assert slopes is not None
             change = predicted - people.predicted
-            total, n = total + float(change**2 @ weight), n + float(weight.sum())
-            g = claim.view.pull_back(block, found.eps_cf[0], (2 * weight * change)[:, None] * slopes)
-            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=g)
+            total, n = total + float(measure.each(change) @ weight), n + float(weight.sum())
+            g_eps, g_x = claim.view.gradients(found, (weight * measure.slope(change))[:, None] * slopes)
+            c_w += weight_gradient(claim.design, w_A, w_B, found, g_eps=g_eps, g_x=g_x)
         return total / n, c_w / n
+
+    def _of_all(self, claim: Claim, w_B: Array, measure: Callable[[Array, Array], float]) -> Array:
+        """A measure that needs everyone's change at once."""
+        people = list(claim.people())
+        weight = np.concatenate([self._weight(some.block) for some in people])
+        who = weight > 0
+        found = np.empty(len(w_B))
+        for i, w in enumerate(w_B):
+            seen = (worlds(claim.design, claim.model_a.weights, w[None], some) for some in people)
+            found[i] = measure(np.concatenate([difference(claim, one)[0] for one in seen])[who], weight[who])
+        return found
 
     def _weight(self, block: Rows) -> Array:
         weight = block.weight
@@ -171,8 +192,8 @@ def side_by_side(claim: Claim, w_B: Array, people: People) -> Iterator[tuple[sli
 
 
 def difference(claim: Claim, found: Worlds) -> Array:
-    """``f(eps') - f(eps)``, as (g, r): how far the prediction moves with the protected attribute."""
-    return np.asarray(claim.predict(found.people.block, found.eps_cf) - found.people.predicted)
+    """``f(z') - f(z)``, as (g, r): how far the prediction moves with the protected attribute."""
+    return np.asarray(claim.predict_worlds(found) - found.people.predicted)
 
 
 def _unlabelled(claim: Claim) -> Claim:

@@ -46,7 +46,7 @@ def _refined(task: Search, points: Array, values: Array, i: int) -> End:
     from scipy import optimize  # takes long to import, and only searches need it
 
     peak, last = (points[i], float(values[i]), Status.CONVERGED), len(points) - 1
-    if i in (0, last):
+    if i in (0, last) and task.has_slopes:
         outwards = 1.0 if i else -1.0
         if outwards * task.value_and_gradient(points[i])[1][0] >= 0:
             return peak

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,11 +33,12 @@ ROUNDING = 1e-18
 class Context:
     """What a CFU is compared with."""
 
-    outcome_variance: float
+    outcome_variance: float  # NaN where CFU is not in its units
     negligible: float  # a CFU at or below this is what an exact zero looks like after rounding
     penalty: float  # of the structural equations
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name
+    rivals: dict[str, Claim] = field(default_factory=dict, repr=False, compare=False)  # their own claims
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class Cutting:
 
         def columns(block: Rows) -> Array:
             eps = residuals(claim.design, claim.model_a.weights, block)
-            return predictor.embedding.values(claim.view.inputs(block, eps))
+            return predictor.embedding.values(claim.view.factual(block, eps))
 
         moments = outcome_moments(table.rows, columns)
         penalties = column_penalties(predictor.embedding, predictor.penalty, penalise_constant=penalise_constant)
@@ -120,12 +120,17 @@ class Cutting:
             loss=self.loss.value(theta),
             worst_case=found,
             cfu_of_cuts=self.largest(theta),
-            shrinkage=shrinkage(self.moments, self.claim.predictor.weights, predictor.r2),
+            shrinkage=shrinkage(self.moments, self.audited.weights, predictor.r2),
             gap=gap,
             mixture={k: float(q) for k, q in enumerate(mixture) if q > 1e-6},
             rounds=rounds,
             status=found.status,
         )
+
+    @property
+    def audited(self) -> Predictor:
+        """The predictor of the claim."""
+        return check_ridge(self.claim.predictor)
 
     def largest(self, theta: Array) -> float:
         """The largest CFU among the cuts."""
@@ -134,15 +139,15 @@ class Cutting:
     def _best(self, weight: float) -> tuple[Array, float, Array]:
         """Weights that are best against the cuts, the gap and the mixture."""
         if weight == 0 or not self.cuts:
-            return self.claim.predictor.weights, 0.0, np.zeros(0)
+            return self.audited.weights, 0.0, np.zeros(0)
         found = minimax(self.loss, np.array([cut.M for cut in self.cuts]), weight)
         return found.theta, found.gap, found.mixture
 
     def _predictor(self, theta: Array) -> Predictor:
-        if theta is self.claim.predictor.weights:
-            return self.claim.predictor
+        if theta is self.audited.weights:
+            return self.audited
         r2 = 1 - squared_errors(self.moments, theta) / total_squares(self.moments)
-        return replace(self.claim.predictor, weights=theta, r2=r2)
+        return replace(self.audited, weights=theta, r2=r2)
 
 
 def unfairness_matrix(claim: Claim, P: Array) -> Array:
@@ -153,7 +158,7 @@ def unfairness_matrix(claim: Claim, P: Array) -> Array:
     M, n = np.zeros((width, width)), 0.0
     for people in claim.people():
         block, found = people.block, worlds(claim.design, w_A, w_B[None], people)
-        seen, other = (claim.view.inputs(block, eps) for eps in (people.eps, found.eps_cf[0]))
+        seen, other = claim.view.factual(block, people.eps), claim.view.counterfactual(found)[0]
         d = predictor.embedding.values(other) - predictor.embedding.values(seen)
         M += (d * block.weight[:, None]).T @ d
         n += float(block.weight.sum())

@@ -3,13 +3,15 @@
 CFU is not concave in the correlation: close to P = I it is a convex quadratic, whose maxima over a convex set lie at
 its extreme points, many of them. So the search is global first: sign patterns, a scan of the whole set and earlier
 solutions are compared, and an ascent with exact gradients goes on from the best of them, until a few ascents agree. One
-pair is searched along its whole interval.
+pair is searched along its whole interval. Where there is no gradient, as of trees or of shares of people, a pattern
+search takes the ascent's place.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from fairstress.inputs.rows import Array
 from fairstress.sensitivity.climb import climb
 from fairstress.sensitivity.evaluate import evaluate
 from fairstress.sensitivity.line import line, peaks
+from fairstress.sensitivity.pattern import FIRST, pattern_search
 from fairstress.sensitivity.task import End, Found, Search
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
@@ -26,6 +29,7 @@ ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
 FINAL = 4  # ends on the sample that may be climbed again with all rows
 MORE = 4  # times that the best ascent may go on when it runs out of steps
+ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -42,7 +46,7 @@ def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
         ends = peaks(task, points, on_scan)
     else:
         # fits always see all rows; of many rows a sample tells the hills apart, and the highest are climbed with all
-        coarse = task.on_sample(rng)
+        coarse = task.on_sample(rng) if task.has_slopes else replace(task.on_sample(rng), precision=ROUGH)
         points = budget.scan(task.scan, rng)
         on_scan = coarse.values(points)
         ends = _from_starts(coarse, points, on_scan, inherited, rng)
@@ -55,6 +59,8 @@ def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
     evaluation = evaluate(task.claim, budget.matrix(p), task.functional)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
+    elif status is Status.CONVERGED and not budget.is_point:
+        status = task.success
     return Found(p, evaluation, status, n_starts, n_agreeing, task.sign * scan_value, best)
 
 
@@ -64,11 +70,11 @@ def _with_all_rows(task: Search, ends: Sequence[End], inherited: Sequence[Array]
     chosen = np.array([*points[_apart(task, points, values, FINAL)], *(task.budget.project(p) for p in inherited)])
     values = task.values(chosen)
     found: list[End] = []
-    for i in np.argsort(-values, kind="stable")[:FINAL]:
+    for i in np.argsort(-values, kind="stable")[: FINAL if task.has_slopes else FINAL // 2]:
         best = max((end[1] for end in found), default=-np.inf)
         if found and values[i] < best - NEAR * abs(best):
             break
-        found.append(climb(task, chosen[i]))
+        found.append(_ascend(task, chosen[i]))
     return found
 
 
@@ -77,8 +83,15 @@ def _climbed_on(task: Search, end: End) -> End:
     for _ in range(MORE):
         if end[2] is not Status.SEARCH_STEPS:
             break
-        end = climb(task, end[0])
+        end = _ascend(task, end[0])
     return end
+
+
+def _ascend(task: Search, p: Array) -> End:
+    """One ascent, with derivatives where there are any."""
+    if task.has_slopes:
+        return climb(task, p)
+    return pattern_search(task, p, FIRST if task.precision >= ROUGH else 2 * ROUGH)
 
 
 def _agreeing(ends: Sequence[End]) -> int:
@@ -103,7 +116,7 @@ def _from_starts(
     corners = [len(earlier) + i for i in _best_of_each_class(task, signs, values[len(earlier) : len(own)])]
     order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(task, points, values, task.starts), *corners])]
     climbed = [points[i] for i in order]
-    ends = [climb(task, p) for p in climbed]
+    ends = [_ascend(task, p) for p in climbed]
     idle = 0
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
@@ -112,7 +125,7 @@ def _from_starts(
         known = np.array([*(end[0] for end in ends), *climbed])
         order = _apart(task, points, task.values(points), max(2, task.starts // 2), known)
         climbed += [points[i] for i in order]
-        ends += [climb(task, points[i]) for i in order]
+        ends += [_ascend(task, points[i]) for i in order]
         idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
@@ -183,6 +196,8 @@ def _signs(task: Search, rng: np.random.Generator) -> Array:
     q = len(task.budget.pairs)
     if q <= ALL_SIGNS:
         return np.array(list(itertools.product([-1.0, 1.0], repeat=q)))
+    if not task.has_slopes:
+        return rng.choice([-1.0, 1.0], (8 * task.starts, q))
     g, H = _quadratic(task)
     random = rng.choice([-1.0, 1.0], (4 * task.starts, q))
     leading = np.linalg.eigh(H)[1].T[::-1][: task.starts]

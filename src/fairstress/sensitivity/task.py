@@ -9,12 +9,15 @@ import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, sample
+from fairstress.model.predictor import DIFFERENCES
+from fairstress.sensitivity.against import Against
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import Evaluation, evaluate, evaluate_many
-from fairstress.sensitivity.functional import Functional, OfFrame
+from fairstress.sensitivity.functional import Functional, OfFrame, Unfairness
 
 SAMPLE = 4096  # people in a sample of the rows
+OF_PREDICTIONS = (Unfairness, Against)  # functionals whose derivative is the predictor's
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,22 @@ class Search:
         """``sign * functional`` at one point, its derivative (q,), and what a fit nearby can start from."""
         P = self.budget.matrix(p)
         found = evaluate(self.claim, P, self.functional, gradient=True, check_minima=False, start=start)
-        if found.gradient is None:
-            return self.sign * found.value, self._differences(p, found.value), found
+        assert found.gradient is not None  # whoever asks has looked at has_slopes
         g = self.budget.point(found.gradient + found.gradient.T)
         return self.sign * found.value, self.sign * g, found
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the functional has a derivative, and an ascent can follow it."""
+        return self.functional.value_and_slope(self.claim, self.claim.model_a.weights) is not None
+
+    @property
+    def success(self) -> Status:
+        """What a search that ends well says of its means."""
+        if not self.has_slopes:
+            return Status.NO_DERIVATIVES
+        by_differences = self.claim.predictor.gradient == DIFFERENCES and isinstance(self.functional, OF_PREDICTIONS)
+        return Status.DIFFERENCES if by_differences else Status.CONVERGED
 
     def on_sample(self, rng: np.random.Generator) -> Search:
         """The same search on a sample of the rows, where there are many; Model B is fitted to all of them."""
@@ -51,11 +66,6 @@ class Search:
         if rows.a.size <= 2 * SAMPLE or isinstance(self.functional, OfFrame):
             return self
         return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
-
-    def _differences(self, p: Array, value: float) -> Array:
-        """Derivative of a functional that has none of its own, by forward differences within the box."""
-        step = np.where(p + 1e-5 <= self.budget.high, 1e-5, -1e-5)
-        return (self.values(p + np.diag(step)) - self.sign * value) / step
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,106 @@
+"""Estimators with scikit-learn's manners, fitted or not, as functions from inputs to predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairstress.errors import SettingError
+from fairstress.inputs.rows import Array
+
+
+def is_estimator(predictor: Any) -> bool:
+    """Whether something has a ``predict`` of its own."""
+    return callable(getattr(predictor, "predict", None))
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Whether an estimator has learned already."""
+    _base()
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(estimator, "fit"):
+        return True
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def fit_clone(estimator: Any, X: Any, y: Array, weight: Array, seed: int | None, *, two_valued: bool) -> Any:
+    """Fit a copy to rows that have weight; the analyst's own object is left as it is."""
+    base = _base()
+    fitted = base.clone(estimator)
+    if seed is not None:
+        open_seeds = [key for key, value in fitted.get_params().items() if _is_seed(key) and value is None]
+        fitted.set_params(**dict.fromkeys(sorted(open_seeds), seed))
+    counted = weight > 0
+    X = X.loc[counted] if hasattr(X, "loc") else X[counted]
+    target = y[counted].astype(int) if two_valued else y[counted]
+    return fitted.fit(X, target, **_weights(fitted, weight[counted]))
+
+
+def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any], Any]:
+    """How the estimator predicts: the outcome, or the probability of the last of two levels."""
+    classifies = _base().is_classifier(estimator)
+    if not classifies:
+        return lambda X: estimator.predict(X)
+    name = type(estimator).__name__
+    if levels is None:
+        raise SettingError(
+            f"predictor is the classifier {name}, but the outcome has more than two values: give a regressor"
+        )
+    if not hasattr(estimator, "predict_proba"):
+        raise SettingError(
+            f"predictor is the classifier {name}, which gives no probabilities: wrap it in CalibratedClassifierCV, or "
+            "give a function that returns its score"
+        )
+    column = _column(estimator, levels, name)
+    return lambda X: np.asarray(estimator.predict_proba(X))[:, column]
+
+
+def _column(estimator: Any, levels: tuple[Any, Any], name: str) -> int:
+    """Where the outcome's last level stands among the classes."""
+    classes = list(estimator.classes_)
+    for wanted in (levels, (0, 1)):  # as the table has them, or coded
+        if len(classes) == 2 and all(level in classes for level in wanted):
+            return classes.index(wanted[1])
+    raise SettingError(
+        f"predictor {name} was fitted to the classes {classes}, but the outcome has {list(levels)}: fit it to these, "
+        "or hand it in unfitted"
+    )
+
+
+def _weights(estimator: Any, weight: Array) -> dict[str, Array]:
+    """The keyword that hands row weights to ``fit``; none where all rows weigh the same."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if np.ptp(weight) == 0:
+        return {}
+    steps = getattr(estimator, "steps", None)
+    last = steps[-1][1] if steps else estimator
+    if not has_fit_parameter(last, "sample_weight"):
+        raise SettingError(
+            f"sample_weight is given, but the fit of predictor {type(last).__name__} takes no weights: hand it in "
+            "fitted, or give another estimator"
+        )
+    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight}
+
+
+def _is_seed(key: str) -> bool:
+    return key == "random_state" or key.endswith("__random_state")
+
+
+def _base() -> Any:
+    try:
+        from sklearn import base  # takes long to import, and only brought estimators need it
+    except ImportError:
+        raise SettingError(
+            "an estimator as predictor needs scikit-learn: pip install scikit-learn, or give a function such as "
+            "predictor=model.predict"
+        ) from None
+    return base

@@ -1,0 +1,100 @@
+"""How a change of predictions becomes one number: CFU's mean of squares, and other measures of unfairness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairstress.errors import SettingError
+from fairstress.inputs.rows import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is made of everyone's change of prediction d: a mean of ``each(d)``, or a number that needs all of them."""
+
+    name: str
+    each: Callable[[Array], Array]  # one person's unfairness
+    slope: Callable[[Array], Array] | None  # its derivative, where the measure is a mean
+    of_all: Callable[[Array, Array], float] | None = None  # changes and weights of everyone to the measure
+
+    @property
+    def title(self) -> str:
+        """What a search calls it."""
+        return "CFU" if self.is_squared else f"CFU ({self.name})"
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether it is the paper's, in squared units of the outcome."""
+        return self.slope is _twice
+
+
+def _square(d: Array) -> Array:
+    return np.asarray(d**2)
+
+
+def _twice(d: Array) -> Array:
+    return 2 * d
+
+
+def _size(d: Array) -> Array:
+    return np.asarray(np.abs(d))
+
+
+def _sign(d: Array) -> Array:
+    return np.asarray(np.sign(d))
+
+
+def _largest(d: Array, weight: Array) -> float:
+    return float(np.abs(d[weight > 0]).max())
+
+
+def weighted_quantile(values: Array, weight: Array, q: float) -> float:
+    """The smallest value that at least the share q of the weight does not exceed."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weight[order])
+    i = int(np.searchsorted(share, q * share[-1] * (1 - 1e-12)))
+    return float(values[order][min(i, values.size - 1)])
+
+
+SQUARED = Measure("squared", _square, _twice)
+ABSOLUTE = Measure("absolute", _size, _sign)
+MAX = Measure("max", _size, None, _largest)
+
+
+def read_measure(measure: Any) -> Measure:
+    """Turn an analyst's choice into a measure."""
+    known = {m.name: m for m in (SQUARED, ABSOLUTE, MAX)}
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str) and measure in known:
+        return known[measure]
+    if isinstance(measure, float) and 0 < measure < 1:
+        q = float(measure)
+        return Measure(f"{q:g} quantile", _size, None, lambda d, weight: weighted_quantile(np.abs(d), weight, q))
+    if callable(measure):
+        return Measure(getattr(measure, "__name__", "own"), _size, None, _checked(measure))
+    raise SettingError(
+        f"measure is {measure!r}: give 'squared', 'absolute' or 'max', a number between 0 and 1 for that quantile of "
+        "the absolute change, or a function of everyone's change of prediction and their weights"
+    )
+
+
+def _checked(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array], float]:
+    """A measure of the analyst's own, whose result is looked at."""
+
+    def measured(d: Array, weight: Array) -> float:
+        try:
+            found = float(function(d, weight))
+        except (TypeError, ValueError) as problem:
+            raise SettingError(
+                f"measure failed on arrays of changes and weights: {problem}; give a function of both to one number"
+            ) from problem
+        if not np.isfinite(found):
+            raise SettingError(f"measure gives {found}: give a function of changes and weights to a finite number")
+        return found
+
+    return measured
