@@ -37,6 +37,14 @@ def test_the_python_lines_print_what_the_readme_shows():
         assert printed.getvalue() == after(code, "text")
 
 
+def test_the_lines_about_a_predictor_of_ones_own_print_what_the_readme_shows():
+    printed = io.StringIO()
+    lines = after("## In Python", "python").split("cfu = ")[0] + after("## Your own predictor", "python")
+    with contextlib.redirect_stdout(printed):
+        exec(lines, {})  # the README's own lines
+    assert printed.getvalue() == after("people.by_group()[", "text")
+
+
 @pytest.fixture
 def settings(tmp_path, law_frame):
     law_frame.to_csv(tmp_path / "students.csv", index=False)

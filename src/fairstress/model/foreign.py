@@ -80,9 +80,10 @@ class Brought:
     def settle(self, table: Table, lens: Lens, gather: Callable[[Rows], Array]) -> Foreign:
         """Fit it, unless it is fitted, and make it a function of arrays."""
         Z = np.concatenate([gather(block) for block in table.rows.blocks()])
-        show = _shower(self, table, lens)
-        settled = self._fitted(table, show, Z)
-        answer, threads = _answers(settled, table), ThreadpoolController()
+        show, threads = _shower(self, table, lens), ThreadpoolController()
+        with threads.limit(limits=1):
+            settled = self._fitted(table, show, Z)
+        answer = _answers(settled, table)
 
         def call(Z: Array) -> Array:
             with threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other

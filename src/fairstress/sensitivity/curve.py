@@ -209,8 +209,8 @@ def _like_for_like(name: str, found: WorstCase, ours: Claim, rival: Claim, *, re
     cfu, level = evaluate(ours, P).value, evaluate(rival, P).value
     where = f"p_max = {found.p_max:{'.4f' if reached else 'g'}} ({found.budget} budget)"
     if reached:
-        sentence = f"The predictor is as unfair as the baseline {name} at one correlation, from {where} on: CFU "
-        return BreakingPoint(found.p_max, level, f"{sentence}{cfu:.4g} against {level:.4g}.")
+        sentence = f"CFU reaches that of the baseline {name} at the same correlation, {level:.4g}, at {where}."
+        return BreakingPoint(found.p_max, level, sentence)
     sentence = f"CFU does not reach that of the baseline {name} at the same correlation within the budgets searched"
     return BreakingPoint(None, level, f"{sentence}: at {where} it comes as near as {cfu:.4g} against {level:.4g}.")
 

