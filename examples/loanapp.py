@@ -52,7 +52,7 @@ def main() -> None:
     print(f"\n{audit.summary()}\n")
     profile = audit.profile(("race", "cons"), np.linspace(-0.6, 0.6, 25))
     print(f"{profile.summary()}\n\n{audit.worst_case(0.2).summary()}\n")
-    print(audit.breaking_point("blind", highest=0.6))
+    print(audit.breaking_point("blind", definition="paper", highest=0.6))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def test_law_school_reaches_the_known_worst_cases_over_all_three_pairs(law, budg
 
 def test_the_claim_breaks_where_the_worst_case_reaches_the_blind_baseline(law):
     curve = law.curve([0.15, 0.2], starts=2)
-    point = curve.breaking_point("blind")
+    point = curve.breaking_point("blind", definition="paper")
     assert point.level == law.baselines["blind"].unfairness
     below, at = (law.worst_case(p_max).value for p_max in (point.p_max - 1e-4, point.p_max))
     assert below < point.level <= at * (1 + 1e-7)  # another search ends within its precision
