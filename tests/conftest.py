@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import fairstress as fs
+from fairstress.cli import main
+from fairstress.report.results import dossier_results
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
 NHS = """
@@ -49,3 +56,58 @@ def nhs_audit(nhs_frame: pd.DataFrame) -> fs.Audit:
     """The NHS survey with the settings of the paper."""
     graph = fs.CausalGraph.parse(NHS, protected="race", outcome="health")
     return fs.Audit.fit(nhs_frame, graph, penalise_constant=True, penalties=np.logspace(-3, 3, 8))
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What `fairstress demo` printed and wrote."""
+
+    stdout: str
+    stderr: str
+    page: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The results that the page carries."""
+        text = self.page.read_text(encoding="utf-8")
+        return json.loads(re.search(r'<script type="application/json" id="results">(.*?)</script>', text)[1])
+
+
+@pytest.fixture(scope="session")
+def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Demonstration:
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = CliRunner().invoke(main, ["demo"])
+    return Demonstration(result.stdout, result.stderr, folder / "fairstress-demo.html")
+
+
+@pytest.fixture(scope="session")
+def hostile_names() -> tuple[str, ...]:
+    """Names of a protected attribute, two features and an outcome that try to be more than names."""
+    return (
+        "</script><img src=x onerror=window.harmed=1>",
+        "\"quoted\" & 'single' \\ {{ 7 * 7 }} %s $x_1$",
+        "\U0001f469\u200d\U0001f52c \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+        "n" * 200,
+    )
+
+
+@pytest.fixture(scope="session")
+def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
+    """A small audit with such names, whose groups are called no better."""
+    plain = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(plain, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
+    a, x, z, y = hostile_names
+    levels = {value: text for value, text in zip(sorted(frame["a"].unique()), ("<b>one</b>", "__proto__"), strict=True)}
+    frame = frame.assign(a=frame["a"].map(levels)).rename(columns=dict(zip("axzy", hostile_names, strict=True)))
+    frame.index = [f"<i onclick=x>{i}</i>" for i in range(len(frame))]
+    graph = fs.CausalGraph(edges=[(a, x), (x, z)], pairs=[(x, z), (a, x)], protected=a, outcome=y)
+    return fs.Audit.fit(frame, graph, penalty=1, degrees={x: 1, z: 1}, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def hostile_results(hostile_audit: fs.Audit) -> dict[str, Any]:
+    levels = {"<script>level</script>": (0.001, "because of </style><script>window.harmed=1</script>")}
+    dossier = hostile_audit.dossier(0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels)
+    return dossier_results(dossier, source={"file": "<u>file</u>.csv"})

@@ -21,13 +21,10 @@ def after(opening: str, language: str) -> str:
     return re.search(rf"```{language}\n(.*?)```", README[README.index(opening) :], re.DOTALL)[1]
 
 
-def test_the_demonstration_prints_what_the_readme_shows(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["demo"])
-    assert result.stdout == after("This is what `make demo` prints", "text")
-    assert result.stderr == ""  # no progress where there is no terminal
-    page = (tmp_path / "fairstress-demo.html").read_text(encoding="utf-8")
-    assert "Within the agreed budget" in page
+def test_the_demonstration_prints_what_the_readme_shows(demonstration):
+    assert demonstration.stdout == after("This is what `make demo` prints", "text")
+    assert demonstration.stderr == ""  # no progress where there is no terminal
+    assert "Within the agreed budget" in demonstration.page.read_text(encoding="utf-8")
 
 
 def test_the_python_lines_print_what_the_readme_shows():

@@ -1,0 +1,174 @@
+"""The page in a browser, from the file system and offline."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+
+import pypdf
+import pytest
+
+PAGES = ["law_page", "hostile_page"]
+
+
+def load(driver, path: Path, *, width: int = 1000, scheme: str = "light") -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    look = {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", look)
+    driver.get_log("browser"), driver.get_log("performance")  # those of the page before
+    driver.get(path.as_uri())
+
+
+def script(driver, code: str, *arguments):
+    return driver.execute_script(code, *arguments)
+
+
+@pytest.fixture(params=PAGES)
+def page(request) -> Path:
+    return request.getfixturevalue(request.param)
+
+
+def test_the_page_loads_without_a_message_and_asks_for_nothing(browser, page):
+    load(browser, page)
+    script(browser, "document.querySelectorAll('.point').forEach(dot => dot.focus())")
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert {url for url in asked if url.startswith("file:")} == {page.as_uri()}
+    assert script(browser, "return performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_slider_moves_matrix_text_and_group_means(browser, law_page):
+    load(browser, law_page)
+    points = content(browser)["curve"]["points"]
+    for i, point in enumerate(points):
+        move = "const s = document.getElementById('budget'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
+        script(browser, move, i)
+        cells = numbers(browser, "#matrix tbody")
+        off = [value for j, row in enumerate(point["correlation"]) for k, value in enumerate(row) if j != k]
+        assert cells == off
+        assert numbers(browser, "#tip")[:2] == [point["p_max"], point["cfu"]]
+        means = [g[name] for g in point["groups"] for name in ("factual", "counterfactual", "difference")]
+        assert numbers(browser, "#moved tbody") == means
+
+
+@pytest.mark.parametrize("event", ["focus", "mouseenter"])
+def test_a_dot_shows_its_values_when_pointed_at_or_focused(browser, law_page, event):
+    load(browser, law_page)
+    for i, point in enumerate(content(browser)["curve"]["points"]):
+        act = "dot.focus()" if event == "focus" else "dot.dispatchEvent(new Event('mouseenter'))"
+        script(browser, f"const dot = document.querySelectorAll('.point')[arguments[0]]; {act}", i)
+        assert numbers(browser, "#tip")[:2] == [point["p_max"], point["cfu"]]
+
+
+def test_arrow_keys_walk_along_the_dots(browser, law_page):
+    from selenium.webdriver.common.keys import Keys
+
+    load(browser, law_page)
+    assert script(browser, "return document.querySelectorAll('.point[tabindex=\"0\"]').length") == 1
+    script(browser, "document.querySelectorAll('.point')[1].focus()")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert numbers(browser, "#tip")[0] == content(browser)["curve"]["points"][2]["p_max"]
+
+
+def test_tables_sort_by_number_and_by_text(browser, law_page):
+    load(browser, law_page)
+    get = "return [...document.querySelectorAll('#h-variants ~ .scroll tbody tr')].map(row => row.cells[{}].{})"
+    for column, what, order in ((1, "querySelector('data').value", float), (0, "textContent", str)):
+        button = browser.find_elements("css selector", "#h-variants ~ .scroll thead button")[column]
+        for reverse in (False, True):
+            script(browser, "arguments[0].click()", button)
+            found = [order(value) for value in script(browser, get.format(column, what))]
+            assert found == sorted(found, key=lambda v: v.lower() if order is str else v, reverse=reverse)
+    assert script(browser, "return document.querySelectorAll('th[aria-sort]').length") == 1
+
+
+def test_a_logarithmic_scale_keeps_the_values(browser, law_page):
+    load(browser, law_page)
+    script(browser, "document.getElementById('log').click()")
+    points = content(browser)["curve"]["points"]
+    dots = script(browser, "return [...document.querySelectorAll('.point')].map(dot => Number(dot.dataset.cfu))")
+    assert dots == [point["cfu"] for point in points]
+    heights = script(browser, "return [...document.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('cy')))")
+    assert heights == sorted(heights, reverse=True)
+    assert browser.get_log("browser") == []
+
+
+def test_every_number_that_the_script_draws_is_in_the_results(browser, page):
+    load(browser, page)
+    known = set(plain_numbers(content(browser)))
+    for i in range(len(content(browser)["curve"]["points"])):
+        script(browser, "document.querySelectorAll('.point')[arguments[0]].focus()", i)
+        drawn = numbers(browser, "body")
+        drawn += script(browser, "return [...document.querySelectorAll('[data-p-max]')].map(x => Number(x.dataset.pMax))")
+        assert set(drawn) <= known
+
+
+def test_print_shows_everything(browser, page):
+    load(browser, page)
+    folded = script(browser, "return [...document.querySelectorAll('details:not([open]) data')].map(d => d.textContent)")
+    assert len(folded) > 50
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    reader = pypdf.PdfReader(io.BytesIO(base64.b64decode(printed)))
+    text = " ".join(sheet.extract_text() for sheet in reader.pages)
+    words = set(text.replace("\N{MINUS SIGN}", "-").split())
+    missing = {value for value in (f.replace("\N{MINUS SIGN}", "-") for f in folded) if value not in words}
+    assert not {value for value in missing if value not in text.replace("\N{MINUS SIGN}", "-")}
+    assert "Download all data" not in text
+
+
+@pytest.mark.parametrize("width", [375, 320, 1400])
+def test_nothing_makes_the_page_scroll_sideways(browser, page, width):
+    load(browser, page, width=width)
+    script(browser, "document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert script(browser, "return document.documentElement.scrollWidth") <= width
+    assert script(browser, "return document.body.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [375, 1000])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(browser, page, axe, scheme, width):
+    load(browser, page, scheme=scheme, width=width)
+    script(browser, "document.querySelectorAll('details').forEach(d => d.open = true)")
+    script(browser, axe)
+    found = browser.execute_async_script("axe.run(document).then(arguments[arguments.length - 1])")
+    bad = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in bad] == []
+    assert len(found["passes"]) > 15
+
+
+def test_hostile_names_are_text_and_run_nothing(browser, hostile_page, hostile_names):
+    load(browser, hostile_page)
+    assert script(browser, "return document.querySelectorAll('img, iframe, object, a[href^=javascript]').length") == 0
+    assert script(browser, "return document.scripts.length") == 2
+    assert script(browser, "return window.harmed") is None
+    text = script(browser, "return document.body.textContent")
+    titles = script(browser, "return [...document.querySelectorAll('svg title')].map(t => t.textContent).join(' ')")
+    for name in hostile_names:
+        assert name in text
+        assert name in titles
+    assert set(hostile_names) <= set(script(browser, "return [...document.querySelectorAll('bdi')].map(b => b.textContent)"))
+
+
+# ---------------------------------------------------------------- what a page holds
+
+
+def content(driver) -> dict:
+    return script(driver, "return JSON.parse(document.getElementById('results').textContent)")
+
+
+def numbers(driver, selector: str) -> list[float]:
+    return script(driver, "return [...document.querySelectorAll(arguments[0] + ' data')].map(d => Number(d.value))", selector)
+
+
+def plain_numbers(value):
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from plain_numbers(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
