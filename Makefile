@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types test-torch test-floors bench bench-search reference clean
+AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
+
+.PHONY: demo test lint types test-torch test-browser test-floors bench bench-search docs examples reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
 
 test: $(INSTALLED)-test
-	$(BIN)/python -m pytest src tests --ignore=tests/torch
+	$(BIN)/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
 
 lint: $(INSTALLED)-lint
 	$(BIN)/ruff check .
@@ -23,9 +25,14 @@ types: $(INSTALLED)-lint
 test-torch: $(INSTALLED)-torch
 	$(BIN)/python -m pytest tests/torch
 
+# the report's page in Chromium, offline
+test-browser: $(INSTALLED)-browser $(AXE)
+	@command -v chromedriver >/dev/null || $(call APT,chromium chromium-driver)
+	AXE_CORE=$(VENV)/axe $(BIN)/python -m pytest tests/browser
+
 # the oldest versions that pyproject.toml allows, in an environment of their own
 test-floors: .venv-floors/.installed
-	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch
+	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
 
 bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py
@@ -36,6 +43,15 @@ bench: $(INSTALLED)-torch
 bench-search: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/ten_features.py
 	$(BIN)/python benchmarks/worst_case_against_torch.py
+
+# the documentation as a site, in site/; warnings are errors
+docs: $(INSTALLED)-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# whole audits of two textbook tables; the tests run them too
+examples: $(INSTALLED)-test
+	$(BIN)/python examples/gpa2.py
+	$(BIN)/python examples/loanapp.py
 
 # stored values of other programs; only needed to make them anew
 reference: $(INSTALLED)-reference
@@ -58,10 +74,18 @@ $(INSTALLED)-torch: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[test]'
 	@touch $@ $(INSTALLED)-base $(INSTALLED)-test
 
+# an accessibility checker; never committed
+$(AXE): | $(BIN)/python
+	@command -v npm >/dev/null || $(call APT,npm)
+	npm install --silent --no-fund --no-audit --prefix $(VENV)/axe axe-core@4.10.3
+
+# what only root can install: others are told
+APT = { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $(1); } || { echo "this target needs $(1): install them and run it again" >&2; exit 2; }
+
 .venv-floors/.installed: pyproject.toml tests/floors.txt
 	$(PYTHON) -m venv .venv-floors
 	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c tests/floors.txt -e '.[test]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks dist
+	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks dist site

@@ -6,7 +6,7 @@ batches of 4,096 for the survey. It is cut off after some minutes per data set. 
 with fairstress's, once on the budgets that both finished and once with fairstress's mean over all: the smaller ratio
 counts. Algorithm 1 is one ascent from one start; fairstress's search makes a dozen, and a scan, to be sure of the
 maximum. So one ascent of fairstress's, from the last budget's end, is timed too.
-Exits with 1 if one ascent is less than 500 times faster or the whole search less than 100 times, or if PyTorch finds a
+Exits with 1 if one ascent is less than 500 times faster or the whole search less than 50 times, or if PyTorch finds a
 member of fairstress's set whose CFU is larger than that of either by more than 0.1 %, all by fairstress's evaluation.
 """
 
@@ -34,7 +34,7 @@ from fairstress.sensitivity.task import Search
 
 GRID = np.linspace(0, 0.99, 26)
 MIN_EIGENVALUE = 0.005
-LEAST_RATIO, LEAST_RATIO_OF_ASCENT = 100.0, 500.0  # of time per budget
+LEAST_RATIO, LEAST_RATIO_OF_ASCENT = 50.0, 500.0  # of time per budget
 MOST_MISSED = 1e-3  # of CFU
 NHS_FILE = "nhs_staff_survey.npz"
 

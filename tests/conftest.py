@@ -99,7 +99,7 @@ def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
     plain = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> x", protected="a", outcome="y")
     frame = fs.datasets.simulate(plain, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
     a, x, z, y = hostile_names
-    levels = {value: text for value, text in zip(sorted(frame["a"].unique()), ("<b>one</b>", "__proto__"), strict=True)}
+    levels = dict(zip(sorted(frame["a"].unique()), ("<b>one</b>", "__proto__"), strict=True))
     frame = frame.assign(a=frame["a"].map(levels)).rename(columns=dict(zip("axzy", hostile_names, strict=True)))
     frame.index = [f"<i onclick=x>{i}</i>" for i in range(len(frame))]
     graph = fs.CausalGraph(edges=[(a, x), (x, z)], pairs=[(x, z), (a, x)], protected=a, outcome=y)
@@ -109,5 +109,7 @@ def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
 @pytest.fixture(scope="session")
 def hostile_results(hostile_audit: fs.Audit) -> dict[str, Any]:
     levels = {"<script>level</script>": (0.001, "because of </style><script>window.harmed=1</script>")}
-    dossier = hostile_audit.dossier(0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels)
+    dossier = hostile_audit.dossier(
+        0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels
+    )
     return dossier_results(dossier, source={"file": "<u>file</u>.csv"})

@@ -10,8 +10,20 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "fairstress"
-ORDER = ["version", "errors", "threads", "inputs", "model", "sensitivity", "audit", "report", "settings", "cli"]
-FACES = {("sensitivity", "report"), ("audit", "report")}  # a result's .summary() finds its face inside the method
+ORDER = [
+    "version",
+    "errors",
+    "threads",
+    "inputs",
+    "model",
+    "sensitivity",
+    "audit",
+    "report",
+    "estimators",
+    "settings",
+    "cli",
+]
+FACES = {("sensitivity", "report"), ("audit", "report")}  # .summary(), .plot() and the like find their face inside
 
 
 def imports(path: Path):

@@ -15,7 +15,7 @@ from typing import IO, Any
 import click
 
 from fairstress.errors import FairstressError
-from fairstress.report.text import visible
+from fairstress.report.markup import printable
 
 
 class _Group(click.Group):
@@ -26,7 +26,7 @@ class _Group(click.Group):
             with _warnings_as_lines():
                 return super().invoke(ctx)
         except FairstressError as problem:
-            click.echo(f"fairstress: {visible(str(problem))}", err=True)
+            click.echo(f"fairstress: {printable(str(problem))}", err=True)
             ctx.exit(2)
 
 
@@ -176,6 +176,7 @@ def graph(file: IO[str], protected: str, outcome: str, form: str) -> None:
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show progress on standard error once a step takes longer than a second; nothing where it is not a terminal."""
+    what = printable(what)
     if not sys.stderr.isatty():
         yield None
         return
@@ -200,7 +201,7 @@ def _warnings_as_lines() -> Iterator[None]:
     """Print warnings as one line each on standard error."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        click.echo(f"fairstress: warning: {visible(str(message))}", err=True)
+        click.echo(f"fairstress: warning: {printable(str(message))}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -46,7 +46,9 @@ def test_the_slider_moves_matrix_text_and_group_means(browser, law_page):
     load(browser, law_page)
     points = content(browser)["curve"]["points"]
     for i, point in enumerate(points):
-        move = "const s = document.getElementById('budget'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
+        move = (
+            "const s = document.getElementById('budget'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
+        )
         script(browser, move, i)
         cells = numbers(browser, "#matrix tbody")
         off = [value for j, row in enumerate(point["correlation"]) for k, value in enumerate(row) if j != k]
@@ -93,7 +95,9 @@ def test_a_logarithmic_scale_keeps_the_values(browser, law_page):
     points = content(browser)["curve"]["points"]
     dots = script(browser, "return [...document.querySelectorAll('.point')].map(dot => Number(dot.dataset.cfu))")
     assert dots == [point["cfu"] for point in points]
-    heights = script(browser, "return [...document.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('cy')))")
+    heights = script(
+        browser, "return [...document.querySelectorAll('.dot')].map(dot => Number(dot.getAttribute('cy')))"
+    )
     assert heights == sorted(heights, reverse=True)
     assert browser.get_log("browser") == []
 
@@ -104,13 +108,17 @@ def test_every_number_that_the_script_draws_is_in_the_results(browser, page):
     for i in range(len(content(browser)["curve"]["points"])):
         script(browser, "document.querySelectorAll('.point')[arguments[0]].focus()", i)
         drawn = numbers(browser, "body")
-        drawn += script(browser, "return [...document.querySelectorAll('[data-p-max]')].map(x => Number(x.dataset.pMax))")
+        drawn += script(
+            browser, "return [...document.querySelectorAll('[data-p-max]')].map(x => Number(x.dataset.pMax))"
+        )
         assert set(drawn) <= known
 
 
 def test_print_shows_everything(browser, page):
     load(browser, page)
-    folded = script(browser, "return [...document.querySelectorAll('details:not([open]) data')].map(d => d.textContent)")
+    folded = script(
+        browser, "return [...document.querySelectorAll('details:not([open]) data')].map(d => d.textContent)"
+    )
     assert len(folded) > 50
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     printed = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
@@ -152,7 +160,9 @@ def test_hostile_names_are_text_and_run_nothing(browser, hostile_page, hostile_n
     for name in hostile_names:
         assert name in text
         assert name in titles
-    assert set(hostile_names) <= set(script(browser, "return [...document.querySelectorAll('bdi')].map(b => b.textContent)"))
+    assert set(hostile_names) <= set(
+        script(browser, "return [...document.querySelectorAll('bdi')].map(b => b.textContent)")
+    )
 
 
 # ---------------------------------------------------------------- what a page holds
@@ -163,7 +173,9 @@ def content(driver) -> dict:
 
 
 def numbers(driver, selector: str) -> list[float]:
-    return script(driver, "return [...document.querySelectorAll(arguments[0] + ' data')].map(d => Number(d.value))", selector)
+    return script(
+        driver, "return [...document.querySelectorAll(arguments[0] + ' data')].map(d => Number(d.value))", selector
+    )
 
 
 def plain_numbers(value):

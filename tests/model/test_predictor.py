@@ -86,5 +86,5 @@ def test_separated_outcomes_are_refused_at_penalty_zero():
 def test_an_outcome_that_is_constant_in_a_fold_is_refused():
     table = frame(binary=False)
     table.loc[:79, "y"] = 1.0
-    with pytest.raises(DataError, match="constant within one of the contiguous folds"):
+    with pytest.raises(DataError, match="constant within one of the folds"):
         fs.Audit.fit(table, GRAPH, **STRUCTURE)

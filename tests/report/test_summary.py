@@ -43,3 +43,60 @@ def test_a_curve_lists_every_budget_with_both_penalties():
     assert [line.split()[0] for line in text.splitlines()[3:5]] == ["0.100", "0.400"]
     assert "CFU at penalty 0" in text
     assert np.isclose(float(text.splitlines()[4].split()[1]), audit.worst_case(0.4).value, rtol=1e-3)
+
+
+def test_a_curve_says_what_a_hidden_confounder_must_reach_and_what_weaker_ones_cannot():
+    frame = fs.datasets.simulate(GRAPH, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
+    curve = fs.Audit.fit(frame, GRAPH, penalty=1, degrees={"x": 1, "z": 1}, random_state=0).curve([0, 0.1, 0.3, 0.5])
+    value = [point.value for point in curve.points]
+    levels = {"low": (value[1] + value[2]) / 2, "high": (value[2] + value[3]) / 2}
+
+    def summary(**levels):
+        return flat(replace(curve, context=replace(curve.context, baselines=levels)).summary())
+
+    text = summary(**levels)
+    assert "only if a hidden confounder correlates the errors of x and z by more than 0.1 in size; weaker ones " in text
+    assert "cannot bring it there, and within p_max = 0.3 one does." in text
+    assert "only if it explains more than 10 % of the variance of an error" in text
+    assert "the baseline high, only beyond p_max = 0.3; within p_max = 0.5 it does." in text
+    assert "within p_max = 0.1, the smallest budget searched above 0" in summary(least=value[1] / 2)
+    text = summary(low=levels["low"], never=2 * value[3])
+    assert "No hidden confounder within p_max = 0.5, the largest budget searched" in text
+    assert "the unfairness of the baseline never." in text
+
+
+def test_with_several_pairs_a_curve_speaks_of_what_the_search_found():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    for budget, words in (
+        ("pairwise", "the errors of some pair by more than 0.2"),
+        ("spectral", "spectral budget p_max"),
+    ):
+        curve = audit.curve([0.2, 0.4], budget=budget)
+        level = {"blind": (curve.points[0].value + curve.points[1].value) / 2}
+        text = flat(replace(curve, context=replace(curve.context, baselines=level)).summary())
+        assert words in text
+        assert "as far as the search can tell" in text
+
+
+def test_a_worst_case_says_what_its_budget_can_do_and_that_more_takes_more(law_audit):
+    found = law_audit.worst_case(0.5)
+    text = flat(found.summary())
+    assert f"can bring CFU to {found.value:.4g}; a larger value takes one beyond it." in text
+    assert "only if it explains 50 % or more of one error's variance" in text
+    low, _ = law_audit.bounds(law_audit.total_effect("lsat"), 0.5)
+    assert "a smaller value takes one beyond it" in flat(low.summary())
+    assert "takes one beyond it" not in flat(replace(found, status=Status.OUTSIDE).summary())
+
+
+def test_attributes_with_several_levels_and_contrasts_are_described():
+    frame = fs.datasets.simulate(GRAPH, 200, random_state=0).frame
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}}
+    three = frame.assign(a=np.array(["p", "q", "r", "q"] * 50))
+    text = flat(fs.Audit.fit(three, GRAPH, **options, reference="q").summary())
+    assert "100 q (reference), 50 p and 50 r; the counterfactual moves people to every other level" in text
+    assert "moves people to p." in flat(fs.Audit.fit(three, GRAPH, **options, contrast="p").summary())
+    numbers = frame.assign(a=np.arange(200) % 5)
+    text = flat(fs.Audit.fit(numbers, GRAPH, **options, contrast=[0, 4]).summary())
+    assert "a is numeric; the counterfactual moves people to 0 and 4." in text

@@ -9,6 +9,8 @@ import fairstress as fs
 from fairstress.errors import SettingError, Status
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.evaluate import evaluate_many
+from fairstress.sensitivity.search import _best_of_each_class, _mirror_images
+from fairstress.sensitivity.task import Search
 
 PAIR = ("ugpa", "lsat")
 GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
@@ -128,3 +130,25 @@ def test_settings_that_make_no_sense_are_refused(audit):
 def test_nhs_reaches_the_known_maxima(nhs_audit, kind, least):
     for p_max, value in zip([0.2, 0.4, 0.6, 0.9], least, strict=True):
         assert nhs_audit.worst_case(p_max, budget=kind, random_state=0).value >= value
+
+
+def test_starts_hold_a_corner_of_each_class_that_mirror_images_cannot_leave():
+    """Around a cycle of pairs the product of signs stays under D P D: one class must not crowd out the other."""
+    graph = fs.CausalGraph.parse("a -> x -> z -> v -> u; x <-> z <-> v <-> u <-> x", protected="a", outcome="y")
+    budget = read_budget(graph, graph.features, 0.5)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    task = Search(None, budget, None, 1.0, 8, 1)  # neither claim nor functional is asked
+    product = signs.prod(axis=1)
+    values = product + 0.01 * np.arange(16)  # every corner of one class is better than any of the other
+    chosen = _best_of_each_class(task, signs, values)
+    assert sorted(product[chosen]) == [-1, 1]
+    assert [values[i] for i in chosen] == [values[product == s].max() for s in (1, -1)]
+    images = _mirror_images(task, [(budget.extremes(signs[:1])[0], 0.0, Status.CONVERGED)])
+    assert (np.sign(images).prod(axis=1) == product[0]).all()
+
+
+def test_an_ascent_that_runs_out_of_steps_goes_on(audit, monkeypatch):
+    expected = audit.worst_case(0.6).value
+    monkeypatch.setattr("fairstress.sensitivity.climb.MAX_STEPS", 3)
+    found = audit.worst_case(0.6)
+    assert found.value == pytest.approx(expected, rel=1e-3)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.data import Table, read_table
+from fairstress.inputs.data import Folds, Table, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
@@ -56,11 +56,12 @@ class Fitted:
         predictor_penalty: float | None = None,
         max_degree: int = 3,
         penalties: Sequence[float] | None = None,
-        cv: int = 5,
+        cv: Folds = 5,
         sample_weight: ArrayLike | None = None,
         penalise_constant: bool = False,
         embedding: EmbeddingFactory = Polynomial.of,
         mixed: str = "residual",
+        outcome_type: str | None = None,
         random_state: int | None = None,
     ) -> Self:
         """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
@@ -86,7 +87,8 @@ class Fitted:
         predictor_degree, predictor_penalty
             The same for the predictor and the baselines.
         max_degree, penalties, cv
-            What cross-validation chooses from, and its number of contiguous folds. Penalties are ten from 1e-4 to 1e4.
+            What cross-validation chooses from (penalties: ten from 1e-4 to 1e4), and its number of contiguous folds,
+            or splits that test every row once, such as ``list(KFold(5, shuffle=True).split(frame))``.
         sample_weight
             One weight per row; weight 2 is the row twice.
         penalise_constant
@@ -96,6 +98,8 @@ class Fitted:
         mixed
             How a feature that fair and unfair paths lead to enters the predictor: ``"residual"``, or ``"fair part"``,
             the value that Model A gives it with the reference level on unfair edges.
+        outcome_type
+            ``"number"`` or ``"classes"``; without it an outcome of two values is classes, any other a number.
         random_state
             Seed of every step that draws random numbers. Fitting draws none.
         """
@@ -111,14 +115,16 @@ class Fitted:
             contrast=contrast,
             sample_weight=sample_weight,
             centre_outcome=not penalise_constant,  # a penalised constant depends on where zero lies
+            outcome_type=outcome_type,
         )
         choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
         fair_part = mixed == FAIR_PART
-        builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant), fair_part)
+        folds = table.folds(cv)
+        builder = ClaimBuilder(table, folds, choice, embedding, bool(penalise_constant), fair_part)
         design, structural_penalty = builder.structure()
         check_sizes(table, design)
         claim = builder.claim(design, structural_penalty)
-        settings = builder.settings(claim, structural_penalty, max_degree, cv, random_state)
+        settings = builder.settings(claim, structural_penalty, max_degree, len(folds), random_state)
         return cls(graph, table, settings, claim, builder.baselines(claim), embedding)
 
     # ------------------------------------------------------------ the two models

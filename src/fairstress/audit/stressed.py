@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from fairstress.audit.dossier import Dossier, gather
-from fairstress.audit.fitted import Fitted
+from fairstress.audit.pictured import Pictured
+from fairstress.audit.sturdy import Sturdy
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
 from fairstress.model.design import describer
@@ -40,7 +41,7 @@ Bounds = Mapping[tuple[str, str], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Audit(Fitted):
+class Audit(Pictured, Sturdy):
     """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
 
     Examples
@@ -335,6 +336,26 @@ class Audit(Fitted):
         from fairstress.report.summary import audit_summary
 
         return audit_summary(self)
+
+    def to_latex(self) -> str:
+        """Write the least that a report should say in LaTeX; it needs the package booktabs."""
+        from fairstress.report.markup import to_latex
+        from fairstress.report.tables import audit_table
+
+        return to_latex(audit_table(self))
+
+    def to_markdown(self) -> str:
+        """Write the least that a report should say in Markdown."""
+        from fairstress.report.markup import to_markdown
+        from fairstress.report.tables import audit_table
+
+        return to_markdown(audit_table(self))
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.markup import to_html
+        from fairstress.report.tables import audit_table
+
+        return to_html(audit_table(self))
 
     # ------------------------------------------------------------ inside
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.data import Table, check_unique, read_levels, read_numbers
+from fairstress.inputs.data import Table, check_unique, column_names, read_levels, read_numbers
 from fairstress.inputs.rows import Array, Rows, distinct
 
 MOST_CATEGORIES = 50  # a text column with more is a name or a number of a person, not a cause
@@ -41,7 +41,7 @@ def read_columns(columns: Any, table: Table) -> tuple[Column, ...]:
     table
         The audited table; a name of its graph is refused.
     """
-    names = [str(name) for name in getattr(columns, "column_names", getattr(columns, "columns", []))]
+    names = column_names(columns)
     check_unique(names)
     try:
         frame = nw.from_native(columns, eager_only=True)

@@ -16,6 +16,8 @@ from fairstress.inputs.graph import JOINT, CausalGraph
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 
+Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]  # their number, or positions of (training, test) rows
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -48,12 +50,17 @@ class Table:
     weight: Array  # (n,)
     index: pd.Index[Any]  # (n,) row labels of a pandas frame, otherwise 0..n-1
 
-    def folds(self, k: int) -> list[Rows]:
-        """Cut the table into ``k`` contiguous folds of nearly equal length."""
+    def folds(self, cv: Folds) -> list[Rows]:
+        """Cut the table into contiguous folds of nearly equal length, or into the test sets of some splits."""
         counted = np.flatnonzero(self.weight > 0)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 2 <= k <= counted.size:
-            raise SettingError(f"cv is {k!r}: give a number of folds from 2 to the number of rows, {counted.size}")
-        parts = np.array_split(counted, k)
+        if isinstance(cv, Iterable) and not isinstance(cv, str):
+            parts = [test[self.weight[test] > 0] for test in _test_sets(cv, self.y.size)]
+            if not all(part.size for part in parts):
+                raise SettingError("a test set of cv has no row with weight: give larger folds")
+        elif isinstance(cv, bool) or not isinstance(cv, int | np.integer) or not 2 <= cv <= counted.size:
+            raise SettingError(f"cv is {cv!r}: give a number of folds from 2 to the number of rows, {counted.size}")
+        else:
+            parts = np.array_split(counted, cv)
         return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
 
     def keep(self, which: NDArray[np.bool_]) -> Table:
@@ -107,6 +114,7 @@ def read_table(
     contrast: Any = None,
     sample_weight: ArrayLike | None = None,
     centre_outcome: bool = True,
+    outcome_type: str | None = None,
 ) -> Table:
     """Check a pandas, polars or pyarrow table against the graph and code it.
 
@@ -126,8 +134,10 @@ def read_table(
         One weight per row; weight 2 is the row twice.
     centre_outcome
         Take the mean off a numeric outcome, which keeps the digits of one that is large.
+    outcome_type
+        ``"number"`` or ``"classes"``; without it an outcome of two values is classes, any other a number.
     """
-    columns = _columns(frame, graph)
+    columns = take_columns(frame, (*graph.protected_columns, *graph.features, graph.outcome))
     n = len(columns[graph.outcome])
     weight = _weights(sample_weight, n)
     x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
@@ -138,7 +148,7 @@ def read_table(
             f"a pair names '{graph.protected}', which has {len(coding.levels)} levels: a hidden cause of the protected "
             "attribute can be analysed for two levels or a number; merge levels, or remove its '<->'"
         )
-    outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight)
+    outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight, outcome_type)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
     scaling = _scaling(x, weight, graph.features)
@@ -166,21 +176,32 @@ def _read_protected(
 ) -> tuple[ProtectedCoding, Array]:
     """Code the protected attribute; several columns are one attribute, whose levels are their combinations."""
     for column in columns:
-        _check_complete(column, column.name)
+        check_complete(column, column.name)
     if len(columns) == 1:
         (column,) = columns
         is_number = column.dtype.is_numeric()
         levels = read_levels(column, name)
         numbers = read_numbers(column, name, "protected attribute") if is_number and len(levels) > 2 else None
         return code_protected(column.to_list(), levels, numbers, name, weight, **options)
-    combined = [JOINT.join(str(value) for value in row) for row in zip(*(c.to_list() for c in columns), strict=True)]
+    combined = combine(columns)
     return code_protected(combined, sorted(set(combined)), None, name, weight, **options)
 
 
-def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tuple[Any, Any] | None, Array]:
-    """Code a two-valued outcome as 0/1; keep any other numeric outcome as it is."""
+def combine(columns: Sequence[nw.Series[Any]]) -> list[str]:
+    """Give the levels of several protected columns that are taken together, row by row."""
+    return [JOINT.join(str(value) for value in row) for row in zip(*(c.to_list() for c in columns), strict=True)]
+
+
+def _code_outcome(
+    column: nw.Series[Any], name: str, weight: Array, outcome_type: str | None
+) -> tuple[tuple[Any, Any] | None, Array]:
+    """Code two classes as 0/1; keep a number as it is."""
+    if outcome_type not in (None, "number", "classes"):
+        raise SettingError(f"outcome_type is {outcome_type!r}: give 'number' or 'classes', or leave it out")
     levels = read_levels(column, name)
-    if len(levels) > 2:
+    if outcome_type == "classes" and len(levels) > 2:
+        raise DataError(f"the outcome '{name}' has {len(levels)} classes: a probability needs two, merge the others")
+    if outcome_type == "number" or len(levels) > 2:
         coding, coded = None, read_numbers(column, name, "outcome")
     else:
         coding = (levels[0], levels[-1])
@@ -193,7 +214,7 @@ def _code_outcome(column: nw.Series[Any], name: str, weight: Array) -> tuple[tup
 
 def read_levels(column: nw.Series[Any], name: str) -> list[Any]:
     """Give the distinct values in sorted order, none missing."""
-    _check_complete(column, name)
+    check_complete(column, name)
     values = column.unique().to_list()
     try:
         return sorted(values)
@@ -216,9 +237,9 @@ def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
 # ---------------------------------------------------------------- checks
 
 
-def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
-    """Take the graph's columns out of any eager data frame."""
-    names = [str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", []))]
+def take_columns(frame: Any, wanted: Sequence[str]) -> dict[str, nw.Series[Any]]:
+    """Take columns that the graph names out of any eager data frame."""
+    names = column_names(frame)
     check_unique(names)
     try:
         table = nw.from_native(frame, eager_only=True)
@@ -226,13 +247,17 @@ def _columns(frame: Any, graph: CausalGraph) -> dict[str, nw.Series[Any]]:
         raise DataError(
             f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
         ) from None
-    wanted = (*graph.protected_columns, *graph.features, graph.outcome)
     for name in wanted:
         if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
     if len(table) == 0:
         raise DataError("the data have no rows")
     return {name: table[:, names.index(name)] for name in wanted}
+
+
+def column_names(frame: Any) -> list[str]:
+    """Give the names of a frame's columns; none of anything else."""
+    return [str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", []))]
 
 
 def check_unique(names: Iterable[str]) -> None:
@@ -244,7 +269,7 @@ def check_unique(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _check_complete(column: nw.Series[Any], name: str) -> None:
+def check_complete(column: nw.Series[Any], name: str) -> None:
     """Refuse missing values, NaN included, saying how many and where the first stands."""
     missing = column.is_null().to_numpy().astype(bool)
     if column.dtype.is_float():
@@ -258,7 +283,7 @@ def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
         raise DataError(
             f"{role} '{name}' is not numeric (its type is {column.dtype}): code it as numbers before the audit"
         )
-    _check_complete(column, name)
+    check_complete(column, name)
     values = column.cast(nw.Float64).to_numpy().astype(float)
     _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
     return values
@@ -271,6 +296,25 @@ def _refuse(bad: Any, name: str, what: str, way_out: str) -> None:
         raise DataError(f"column '{name}' has {count} {what} {noun} (first in row {int(bad.argmax())}): {way_out}")
 
 
+def _test_sets(splits: Iterable[Any], n: int) -> list[IntArray]:
+    """Check splits into training and test rows: every row is tested once, on a fit to all others."""
+    try:
+        pairs = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
+    except (TypeError, ValueError):
+        raise SettingError(
+            "cv holds something else than pairs of training and test rows: give their positions"
+        ) from None
+    everyone = np.arange(n)
+    tested = np.sort(np.concatenate([test for _, test in pairs])) if len(pairs) > 1 else np.array([])
+    whole = all(np.array_equal(np.sort(np.concatenate(pair)), everyone) for pair in pairs)
+    if not (whole and np.array_equal(tested, everyone)):
+        raise SettingError(
+            f"the splits of cv must test each of the {n} rows once, on a fit to all others: give those of a KFold, or "
+            "a number of folds"
+        )
+    return [test for _, test in pairs]
+
+
 def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
     """Check one non-negative, finite weight per row."""
     if sample_weight is None:
@@ -281,6 +325,8 @@ def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
         raise DataError("sample_weight holds something that is not a number: give one number per row") from None
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, but the data have {n} rows: give one weight per row")
-    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
-        raise DataError("sample_weight must be finite, nowhere negative and somewhere positive")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("sample_weight must be finite and nowhere negative")
+    if weight.sum() == 0:
+        raise DataError("every sample_weight is zero: give some row a positive weight")
     return weight

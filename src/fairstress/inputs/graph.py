@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from fairstress.errors import GraphError, did_you_mean
 from fairstress.inputs import notation
 from fairstress.inputs.notation import Edge, Statements
@@ -207,6 +209,12 @@ class CausalGraph:
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.edges)
         return graph
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per edge and pair: ``first, second, kind``, which is "edge", "fair edge" or "pair"."""
+        kinds = ["fair edge" if edge in self.fair_edges else "edge" for edge in self.edges] + ["pair"] * len(self.pairs)
+        ends = [*self.edges, *self.pairs]
+        return pd.DataFrame({"first": [a for a, _ in ends], "second": [b for _, b in ends], "kind": kinds})
 
     def to_text(self) -> str:
         """Write the text that `parse` reads back to this graph."""

@@ -51,6 +51,17 @@ class ProtectedCoding:
             raise SettingError(f"{level!r} is not a level of '{self.name}': give {_alternatives(self.levels)}")
         return self.codes[self.levels.index(level)]
 
+    def code_levels(self, values: Sequence[Any]) -> Array:
+        """Give the codes of people's levels; one that the coding does not know is refused."""
+        code_of = dict(zip(self.levels or (), self.codes, strict=True))
+        for row, value in enumerate(values):
+            if value not in code_of:
+                raise DataError(
+                    f"the protected attribute '{self.name}' is {value!r} in row {row}, a level that was not there when "
+                    f"the model was fitted: it knows {_alternatives(code_of)}"
+                )
+        return np.fromiter((code_of[value] for value in values), dtype=float, count=len(values))
+
     def level(self, code: float) -> Any:
         """Give the level, or the number, of a code."""
         return self.decode(np.array([code])).iloc[0]

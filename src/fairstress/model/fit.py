@@ -164,13 +164,14 @@ def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:
 
 
 def check_noise(moments: Moments, design: Design) -> None:
-    """Refuse a feature that its parents determine: without noise there is nothing to abduct."""
+    """Refuse a variable that its parents determine: without noise there is nothing to abduct."""
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
         G, c, s = moments.G[where, where], moments.C[where, j], float(moments.S[j, j])
         w = ridge(G, c, 1e-10 * np.diag(G))
         if s - 2 * w @ c + w @ G @ w < 1e-8 * s:
+            kind = "feature" if equation.column >= 0 else "the protected attribute"
             raise DataError(
-                f"feature '{equation.feature}' is an exact function of its parents, so that it has no error to "
+                f"{kind} '{equation.feature}' is an exact function of its parents, so that it has no error to "
                 "compare: remove it from the graph, or its edges"
             )
 

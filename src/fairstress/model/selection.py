@@ -111,8 +111,8 @@ def _ridge_losses(
     spread = np.array([total_squares(part) for part in moments])
     if (spread <= 1e-12 * np.array([part.S[0, 0] for part in moments])).any():
         raise DataError(
-            "the outcome is constant within one of the contiguous folds of cross-validation: put the rows in another "
-            "order, or give predictor_degree and predictor_penalty"
+            "the outcome is constant within one of the folds of cross-validation: put the rows in another order, "
+            "or give predictor_degree and predictor_penalty"
         )
     errors = _held_out_errors(moments, embedding, penalties, penalise_constant=penalise_constant)
     return np.asarray((errors / spread).mean(axis=1))

@@ -17,13 +17,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import linalg, special
 
-from fairstress.errors import Status
+from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design, column_penalties, structural_moments
 from fairstress.model.fit import Fit, System, best_fit
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
+EPSILON = float(np.finfo(float).eps)
 KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 
 
@@ -50,7 +52,15 @@ class ThresholdSystem:
         """Fit at P = I: the features' own fit, and the threshold alone."""
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
-        return self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
+        found = self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
+        if found.log_likelihood - features.log_likelihood > -SEPARATED * self.features.moments.n:
+            assert self.design.protected is not None
+            name = self.design.protected.feature
+            raise DataError(
+                f"the parents of '{name}' tell its two levels apart in every row, so that nothing shows its error: "
+                f"remove the pairs that name '{name}', or edges into it"
+            )
+        return found
 
     def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
         """Derivative by P of a functional with gradient ``c_w`` in the weights, through the optimum of the fit.
@@ -105,7 +115,9 @@ class ThresholdSystem:
             decrease = -float(g @ step) / 2
             longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
             length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
-            if decrease <= TOLERANCE * self.features.moments.n and length == 1.0:
+            # no line search sees a decrease that the rounding of z'Tz hides
+            rounding = EPSILON * float(np.diag(at.T) @ z[: len(at.T)] ** 2)
+            if decrease <= max(TOLERANCE * self.features.moments.n, rounding) and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
             trial = self._objective(z + length * step, at)

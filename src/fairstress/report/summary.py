@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairstress.errors import Status
-from fairstress.report.text import printable
+from fairstress.report.bothways import beyond, reached
+from fairstress.report.markup import fill, printable
 from fairstress.sensitivity.absorption import listed as _join
 from fairstress.sensitivity.check import Verdict
 
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.inputs.data import Table
+    from fairstress.inputs.protected import ProtectedCoding
     from fairstress.sensitivity.check import Check, Finding
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
-    from fairstress.sensitivity.strength import HiddenCause
     from fairstress.sensitivity.worst_case import WorstCase
-    from fairstress.sensitivity.yardstick import Benchmark, Benchmarks
 
-WIDTH = 100
 SHOWN = (
     -0.99,
     -0.9,
@@ -37,28 +34,26 @@ SHOWN = (
 )  # correlations that a text table shows, where the grid has them
 
 
-@printable
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
-    parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit), _what_can_matter(audit)]
+    parts = [_data(audit.table), _assumptions(audit), _model_a(audit), _predictors(audit)]
+    parts += [_sturdier(audit), _what_can_matter(audit)]
     return "\n\n".join(part for part in parts if part)
 
 
-@printable
 def check_summary(check: Check) -> str:
     """Say what the free pairs can do to CFU where no penalty is in the way."""
     title = "What correlated errors can do to CFU at structural penalty 0"
     if check.together.verdict is Verdict.CANNOT_MATTER:
         alone = " Nor can any of them alone." if len(check.alone) > 1 else ""
         penalty = "Where CFU moves with a correlation all the same, it is the penalty that moves it."
-        return f"{title}\n\n" + _fill(f"{_finding(check.together, check.outcome_variance)}{alone} {penalty}")
+        return f"{title}\n\n" + fill(f"{_finding(check.together, check.outcome_variance)}{alone} {penalty}")
     paragraphs = [_finding(finding, check.outcome_variance) for finding in check.findings]
     if len(check.alone) > 1 and all(f.verdict is Verdict.CANNOT_MATTER for f in check.alone):
         paragraphs[0] += " Each of them alone cannot matter."
-    return "\n\n".join([title, *(_fill(paragraph) for paragraph in paragraphs)])
+    return "\n\n".join([title, *(fill(paragraph) for paragraph in paragraphs)])
 
 
-@printable
 def profile_summary(profile: Profile) -> str:
     """Say what CFU does along one pair's correlation, and what that measures."""
     a, b = profile.pair
@@ -67,14 +62,22 @@ def profile_summary(profile: Profile) -> str:
     title = (
         f"The pair {a} <-> {b}: Model B at {points} from {profile.correlation.min():g} to {profile.correlation.max():g}"
     )
+    return "\n\n".join([printable(title), _profile_text(profile), *map(fill, profile_notes(profile))])
+
+
+def profile_notes(profile: Profile) -> list[str]:
+    """The sentences under a profile's table."""
     sentences = (_worst(profile), _measured(profile), _likelihood(profile), _objections(profile))
-    paragraphs = [title, _profile_table(profile), *(_fill(sentence) for sentence in sentences)]
-    return "\n\n".join(part for part in paragraphs if part)
+    return [sentence for sentence in sentences if sentence]
 
 
-@printable
 def worst_case_summary(found: WorstCase) -> str:
-    """Say what a search within a budget found, and how sure that is."""
+    """Say what a search within a budget found, how sure that is, and what it would take to go beyond."""
+    return fill(" ".join(worst_case_notes(found)))
+
+
+def worst_case_notes(found: WorstCase) -> list[str]:
+    """The sentences about a worst case."""
     pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
     floor = f", least eigenvalue {found.floor:g}" if len(found.pairs) > 1 else ""
     budget = f"{found.budget} budget p_max = {found.p_max:g}{floor}"
@@ -87,90 +90,30 @@ def worst_case_summary(found: WorstCase) -> str:
             f"{found.n_agreeing} of {found.n_starts} ascents ended there or at an equal value; the best of a scan of "
             f"the whole set is {found.scan_value:.4g}."
         )
-    status = "" if found.status is Status.CONVERGED else str(found.status)
-    return _fill(" ".join([value, where, data, sure, status]).strip())
+    end = beyond(found) if found.status is Status.CONVERGED else str(found.status)
+    return [f"{value} {where}", data, sure, end]
 
 
-@printable
 def curve_summary(curve: Curve) -> str:
-    """Say how the worst case grows with the budget."""
+    """Say how the worst case grows with the budget, and what it takes to reach the baselines' unfairness."""
     last = curve.points[-1]
     lines = [f"Worst case within {last.budget} budgets (least eigenvalue {last.floor:g} at the largest)", ""]
     lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
-        without = "none" if curve.cfu_unpenalised is None else _cfu(curve, curve.cfu_unpenalised[i])
-        cfu, change = _cfu(curve, point.value), round(-point.log_likelihood_drop, 2) + 0.0
+        without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
+        cfu, change = cfu_text(curve, point.value), round(-point.log_likelihood_drop, 2) + 0.0
         lines.append(f"{point.p_max:>8.3f}{cfu:>14}{without:>18}{change:>17.2f}")
+    return "\n".join(lines) + "\n\n" + fill(" ".join(curve_notes(curve)))
+
+
+def curve_notes(curve: Curve) -> list[str]:
+    """The sentences under a curve's table."""
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
-    text = f"The unfairness of the baselines, for comparison: {_join(levels)}."
+    notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}.", *reached(curve)]
     if curve.shows_penalty_only:
-        text += " At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty."
-    return "\n".join(lines) + "\n\n" + _fill(text)
-
-
-@printable
-def benchmarks_summary(found: Benchmarks) -> str:
-    """Say what leaving each observed variable out would do to the errors, and what hidden causes like it would."""
-    paragraphs = [_fill(_benchmark(b, found.multiples)) for b in found.found]
-    bare = [f"{a} <-> {b}" for a, b in found.pairs if (a, b) not in {one.pair for one in found.found}]
-    if bare:
-        paragraphs.append(_fill(f"No observed variable to compare with could confound {_join(bare)}."))
-    return "\n\n".join(paragraphs)
-
-
-@printable
-def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
-    """Say how strong a hidden common cause must be to give two errors a correlation."""
-    p = cause.correlation
-    need = (
-        f"A correlation of {p:.3g} in size needs one hidden cause that explains {_percent(cause.r2_first)} of the "
-        f"variance of each error, or more of the one and less of the other with the same product."
-    )
-    partial = (
-        f"As sensemakr counts, that is a partial R2 of {cause.r2_first:.3g} with the first variable and of "
-        f"{cause.r2_second_given_first:.3g} with the second given the first."
-    )
-    latent = next((b.latent for b in found.found if b.latent), None)
-    behind = (
-        f"Of {latent} it is the latent error behind the threshold; sensemakr has no such R2, since it takes the first "
-        "variable as it is observed."
-    )
-    parts = [need] + [partial] * any(not b.latent for b in found.found) + [behind] * bool(latent)
-    return _fill(" ".join([*parts, *(_times(b, p) for b in found.found)]))
-
-
-# ---------------------------------------------------------------- benchmarks
-
-
-def _benchmark(b: Benchmark, multiples: Iterable[float]) -> str:
-    first, second = b.pair
-    name = b.name if b.members == (b.name,) else f"{b.name} ({_join(b.members)})"
-    errors = [f"{name}'s{' latent' * (name == b.latent)}" for name in b.pair]
-    shares = f"{_percent(b.r2_first)} of the variance of {errors[0]} error and {_percent(b.r2_second)} of {errors[1]}"
-    head = f"{first} <-> {second}, {name}. Left out of the equations, it explains {shares}, and "
-    if not b.in_model:
-        head = f"{first} <-> {second}, {name}. It is not in the graph and explains {shares}; this "
-    head += f"correlates the two by {b.correlation:+.3f}."
-    possible = [k for k in multiples if b.hidden_cause(k) is not None and (b.in_model or k != 1)]
-    strengths = [f"{b.correlation_at(k):+.3f} at {f'{k:g} times ' * (k != 1)}its strength" for k in possible]
-    beside = "A hidden cause like it, beside it," if b.in_model else "A hidden cause like it"
-    tail = f"{beside} gives {_join(strengths)}." if strengths else ""
-    none = [f"{k:g}" for k in multiples if b.hidden_cause(k) is None]
-    limit = f"None can be {_join(none)} times as strong: it would explain more than the whole error." if none else ""
-    return " ".join(part for part in (head, tail, limit) if part)
-
-
-def _times(b: Benchmark, p: float) -> str:
-    """How many times as strong as a benchmark a cause in line with both errors must be."""
-    multiple = b.multiple_for(p)
-    pair = f"{b.pair[0]} <-> {b.pair[1]}"
-    if multiple is None:
-        return f"For {pair}, no multiple of {b.name} is enough."
-    return f"For {pair}, a cause {multiple:.3g} times as strong as {b.name} is enough."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+        notes.insert(0, "At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty.")
+    caution = next(filter(None, map(_caution, curve.points)), "")
+    return [*notes, f"The last column is the change of the log likelihood{caution}."] if caution else notes
 
 
 # ---------------------------------------------------------------- the audit
@@ -179,30 +122,42 @@ def _percent(share: float) -> str:
 def _data(table: Table) -> str:
     graph = table.graph
     head = f"Audit of a predictor of {graph.outcome} for counterfactual fairness with respect to {graph.protected}"
-    outcome = ""
-    if table.outcome_levels is not None:
-        outcome = f" The outcome has two values; predictions are probabilities of {table.outcome_levels[1]!r}."
-    return head + "\n" + _fill(f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {_groups(table)}.{outcome}")
+    return printable(head) + "\n" + fill(f"{audit_data(table)}.{_outcome(table)}")
+
+
+def audit_data(table: Table) -> str:
+    """How many rows there are, of which groups, and where the counterfactual takes people."""
+    return f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {_groups(table)}; {_moved(table.protected)}"
+
+
+def _outcome(table: Table) -> str:
+    if table.outcome_levels is None:
+        return ""
+    return f" The outcome has two values; predictions are probabilities of {table.outcome_levels[1]!r}."
 
 
 def _groups(table: Table) -> str:
-    """Who is there, and what they are compared with."""
+    """How many people each level has."""
     coding, sizes = table.protected, table.group_sizes()
-    targets = _join(
-        f"{value:.4g}" if coding.levels is None else str(value) for value in map(coding.level, coding.targets)
-    )
     if coding.levels is None:
-        moved = f"sets it to {targets}" if coding.targets else f"moves it by {coding.shift:.4g}"
-        return f"{coding.name} is numeric; the counterfactual {moved}"
-    if coding.is_binary and not coding.targets:
+        return f"{coding.name} is numeric"
+    if coding.is_binary:
         low, high = coding.levels
-        return (
-            f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1); "
-            f"the counterfactual of each group is the other"
-        )
-    shown = _join(f"{count:,} {level}" for level, count in sizes.items())
-    others = "every other level" if len(coding.targets) == len(coding.levels) else targets
-    return f"{shown}; people are moved to {others}, and {coding.level(coding.reference_code)} is the reference"
+        return f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1)"
+    return _join(f"{sizes[level]:,} {level}{' (reference)' * (i == 0)}" for i, level in enumerate(coding.levels))
+
+
+def _moved(coding: ProtectedCoding) -> str:
+    """Where the counterfactual takes people."""
+    if coding.shift is not None:
+        return f"the counterfactual moves it by {coding.shift:.4g}"
+    if not coding.targets:
+        return "the counterfactual of each group is the other"
+    if coding.levels and len(coding.targets) == len(coding.levels):
+        return "the counterfactual moves people to every other level"
+    where = [coding.level(code) for code in coding.targets]
+    shown = [f"{round(value, 10) + 0.0:.4g}" if coding.levels is None else str(value) for value in where]
+    return f"the counterfactual moves people to {_join(shown)}"
 
 
 def _assumptions(audit: Audit) -> str:
@@ -214,7 +169,7 @@ def _assumptions(audit: Audit) -> str:
         if pairs
         else "No pair of errors may be correlated."
     )
-    return _fill(
+    return fill(
         f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
         f"Model B gives them a correlation. {hidden}{_threshold(audit)}{_criterion(audit)}"
     )
@@ -246,7 +201,7 @@ def _model_a(audit: Audit) -> str:
     scales = _join(f"{name} {scale:.4f}" for name, scale in model.scales.items())
     constant = "constants are penalised" if settings.penalise_constant else "constants are not penalised"
     status = "" if model.status is Status.CONVERGED else f" {model.status}"
-    return _fill(
+    return fill(
         f"Model A. Polynomials of degree {degrees}; penalty {settings.penalty:.5g}, {constant}. Error scales on "
         f"standardised features: {scales}. Log likelihood {model.log_likelihood:.2f}.{status}"
     )
@@ -265,7 +220,18 @@ def _predictors(audit: Audit) -> str:
         f"{measure} is in-sample. A baseline's unfairness is its mean squared distance from the audited predictor; "
         f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}."
     )
-    return "\n".join(lines) + "\n" + _fill(note)
+    return "\n".join(lines) + "\n" + fill(note)
+
+
+def _sturdier(audit: Audit) -> str:
+    if audit.sturdier is None:
+        return ""
+    found, worst = audit.sturdier, audit.sturdier.worst_case
+    return fill(
+        f"The audited predictor is a sturdier one: the best at weight {found.weight:g} on the worst case within the "
+        f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
+        "compared with the fair predictor in its place."
+    )
 
 
 def _what_can_matter(audit: Audit) -> str:
@@ -273,7 +239,7 @@ def _what_can_matter(audit: Audit) -> str:
     if all(audit.graph.protected in pair for pair in audit.graph.pairs):
         return ""
     check = audit.check()
-    return _fill(f"At structural penalty 0. {_finding(check.together, check.outcome_variance)}")
+    return fill(f"At structural penalty 0. {_finding(check.together, check.outcome_variance)}")
 
 
 # ---------------------------------------------------------------- the check
@@ -300,23 +266,28 @@ def _finding(finding: Finding, variance: float) -> str:
 # ---------------------------------------------------------------- the profile
 
 
-def _profile_table(profile: Profile) -> str:
+def _profile_text(profile: Profile) -> str:
     lines = [f"{'correlation':>12}{'CFU':>14}{'CFU at penalty 0':>18}{'log likelihood':>17}{'against Model A':>17}"]
-    for i in _shown(profile.correlation):
-        without = "none" if profile.cfu_unpenalised is None else _cfu(profile, profile.cfu_unpenalised[i])
-        change = round(profile.log_likelihood[i] - profile.context.log_likelihood, 2) + 0.0
+    for i in shown_correlations(profile.correlation):
+        without = "none" if profile.cfu_unpenalised is None else cfu_text(profile, profile.cfu_unpenalised[i])
         lines.append(
-            f"{profile.correlation[i]:>12.3f}{_cfu(profile, profile.cfu[i]):>14}{without:>18}"
-            f"{profile.log_likelihood[i]:>17.2f}{change:>17.2f}"
+            f"{profile.correlation[i]:>12.3f}{cfu_text(profile, profile.cfu[i]):>14}{without:>18}"
+            f"{profile.log_likelihood[i]:>17.2f}{likelihood_change(profile, i):>17.2f}"
         )
     return "\n".join(lines)
 
 
-def _cfu(found: Profile | Curve, value: float) -> str:
+def likelihood_change(profile: Profile, i: int) -> float:
+    """Model B's log likelihood less Model A's, to two digits."""
+    return round(float(profile.log_likelihood[i]) - profile.context.log_likelihood, 2) + 0.0
+
+
+def cfu_text(found: Profile | Curve, value: float) -> str:
+    """A CFU as text, what is rounding as 0."""
     return "0" if value <= found.context.negligible else f"{value:.4e}"
 
 
-def _shown(correlation: Any) -> list[int]:
+def shown_correlations(correlation: Any) -> list[int]:
     """Positions of the correlations to show: those of a short grid, otherwise the ones nearest to round numbers."""
     if len(correlation) <= len(SHOWN):
         return list(range(len(correlation)))
@@ -386,10 +357,3 @@ def _objections(profile: Profile) -> str:
     return " ".join(
         f"At {count} of {len(profile.status)} correlations: {text}" for count, text in zip(counts, trouble, strict=True)
     )
-
-
-# ---------------------------------------------------------------- words
-
-
-def _fill(text: str) -> str:
-    return textwrap.fill(text, WIDTH)

@@ -95,7 +95,9 @@ def _from_point(p: Array, budget: Budget, mask: Array) -> Array:
 
 def _batch(claim: Claim, rng: np.random.Generator) -> Claim:
     """The claim on a random batch of people, its penalty scaled by their share."""
-    rows = claim.rows
-    size = min(BATCH, int(rows.n))
-    drawn = sample(rows, size, rng)
-    return replace(claim, rows=drawn, system=system_of_batch(claim.system, claim.design, drawn, size / rows.n))
+    everyone = claim.everyone
+    size = min(BATCH, int(everyone.n))
+    drawn = sample(everyone, size, rng)
+    moved = drawn if claim.rows is everyone else sample(claim.rows, size, rng)
+    system = system_of_batch(claim.system, claim.design, drawn, size / everyone.n)
+    return replace(claim, rows=moved, everyone=drawn, system=system)

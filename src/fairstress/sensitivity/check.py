@@ -88,6 +88,12 @@ class Check:
 
         return check_summary(self)
 
+    def _repr_html_(self) -> str:
+        from fairstress.report.markup import to_html
+        from fairstress.report.tables import check_table
+
+        return to_html(check_table(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -16,6 +16,7 @@ from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import People, meet, residuals
 from fairstress.model.design import (
     Design,
+    Moments,
     build_design,
     count_values,
     describer,
@@ -37,7 +38,8 @@ WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 
 class Claim:
     """What is put to the test: under Model A, this predictor treats counterfactual people alike."""
 
-    rows: Rows
+    rows: Rows  # people, once for each value that they are moved to
+    everyone: Rows  # people as they are, to whom the models are fitted
     design: Design
     system: Likelihood
     model_a: Fit
@@ -189,20 +191,24 @@ class ClaimBuilder:
 
     def claim(self, design: Design, penalty: float) -> Claim:
         """Fit Model A and the predictor on its residuals."""
-        rows = self.table.rows
-        moments = structural_moments(rows, design.equations)
-        check_noise(moments, design)
-        penalties = design.penalties(penalty, penalise_constant=self.penalise_constant)
-        for equation, where in zip(design.equations, design.slices, strict=True):
-            N = moments.G[where, where] + np.diag(penalties[where])
-            check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
-        is_binary = self.table.protected.is_binary
+        rows, is_binary = self.table.rows, self.table.protected.is_binary
+        self._check(design, structural_moments(rows, design.equations), penalty)
+        if design.protected and not is_binary:
+            self._check(Design.of([design.protected]), structural_moments(rows, [], design.protected), penalty)
         system = make_system(design, rows, penalty, penalise_constant=self.penalise_constant, is_binary=is_binary)
         model_a = system.independent()
         coding = self.table.protected
         view = View.of(design, model_a.weights, fair_part=self.fair_part, reference=coding.reference_code)
         moved, _ = coding.contrasts(rows)
-        return Claim(moved, design, system, model_a, view, self.predictor(_source(self.table, view)))
+        return Claim(moved, rows, design, system, model_a, view, self.predictor(_source(self.table, view)))
+
+    def _check(self, design: Design, moments: Moments, penalty: float) -> None:
+        """Refuse equations that have no error, or no unique weights."""
+        check_noise(moments, design)
+        penalties = design.penalties(penalty, penalise_constant=self.penalise_constant)
+        for equation, where in zip(design.equations, design.slices, strict=True):
+            N = moments.G[where, where] + np.diag(penalties[where])
+            check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
 
     def settings(self, claim: Claim, penalty: float, max_degree: int, cv: int, random_state: int | None) -> Settings:
         """Write down how the audit was set up."""

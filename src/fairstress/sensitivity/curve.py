@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,11 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.rows import Array
 from fairstress.sensitivity.profile import Context, Progress
 from fairstress.sensitivity.worst_case import Solver, WorstCase
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairstress.sensitivity.yardstick import Benchmarks
 
 PRECISION = 1e-4  # of a breaking point
 
@@ -72,6 +78,51 @@ class Curve:
         from fairstress.report.summary import curve_summary
 
         return curve_summary(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        baselines: bool = True,
+        benchmarks: Benchmarks | None = None,
+        breaking_point: BreakingPoint | None = None,
+    ) -> Axes:
+        """Draw the worst case over p_max; dashed, the same correlations at penalty 0. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; new Axes without it.
+        baselines
+            Whether to draw the baselines' unfairness.
+        benchmarks
+            Observed variables to mark, from `Audit.benchmarks`.
+        breaking_point
+            One to mark, from `breaking_point`.
+        """
+        from fairstress.report.plots import plot_curve
+
+        return plot_curve(self, ax, baselines=baselines, benchmarks=benchmarks, breaking_point=breaking_point)
+
+    def to_latex(self) -> str:
+        """Write a table to report in LaTeX; it needs the package booktabs."""
+        from fairstress.report.markup import to_latex
+        from fairstress.report.tables import curve_table
+
+        return to_latex(curve_table(self))
+
+    def to_markdown(self) -> str:
+        """Write a table to report in Markdown."""
+        from fairstress.report.markup import to_markdown
+        from fairstress.report.tables import curve_table
+
+        return to_markdown(curve_table(self))
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.markup import to_html
+        from fairstress.report.tables import curve_table
+
+        return to_html(curve_table(self))
 
 
 def trace(p_max: Sequence[float], solve: Solver, progress: Progress | None) -> tuple[list[WorstCase], list[WorstCase]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,11 @@ from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import Evaluation, evaluate_many
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairstress.sensitivity.yardstick import Benchmarks
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
@@ -90,6 +96,21 @@ class Profile:
         from fairstress.report.summary import profile_summary
 
         return profile_summary(self)
+
+    def plot(self, ax: Axes | None = None, *, baselines: bool = True, benchmarks: Benchmarks | None = None) -> Axes:
+        """Draw CFU over the correlation; dashed, at penalty 0. Needs the extra ``plot``.
+
+        ``baselines`` draws their unfairness; ``benchmarks``, from `Audit.benchmarks`, marks observed variables.
+        """
+        from fairstress.report.plots import plot_profile
+
+        return plot_profile(self, ax, baselines=baselines, benchmarks=benchmarks)
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.markup import to_html
+        from fairstress.report.tables import profile_table
+
+        return to_html(profile_table(self))
 
 
 def rounding(claim: Claim) -> float:

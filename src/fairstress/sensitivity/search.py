@@ -25,6 +25,7 @@ ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is
 ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
 FINAL = 4  # ends on the sample that may be climbed again with all rows
+MORE = 4  # times that the best ascent may go on when it runs out of steps
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -50,7 +51,7 @@ def search(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
     if coarse is not task:
         ends = _with_all_rows(task, ends, inherited)
         scan_value = float(task.values(best[None])[0])
-    p, _, status = max(ends, key=lambda end: end[1])
+    p, _, status = _climbed_on(task, max(ends, key=lambda end: end[1]))
     evaluation = evaluate(task.claim, budget.matrix(p), task.functional)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
@@ -71,6 +72,15 @@ def _with_all_rows(task: Search, ends: Sequence[End], inherited: Sequence[Array]
     return found
 
 
+def _climbed_on(task: Search, end: End) -> End:
+    """Go on from an ascent that ran out of steps, along a flat ridge for example."""
+    for _ in range(MORE):
+        if end[2] is not Status.SEARCH_STEPS:
+            break
+        end = climb(task, end[0])
+    return end
+
+
 def _agreeing(ends: Sequence[End]) -> int:
     """How many searches ended within 0.1 % of the best."""
     best = max(end[1] for end in ends)
@@ -85,24 +95,61 @@ def _from_starts(
 ) -> list[End]:
     """Ascend from the best of sign patterns, scan and earlier solutions, then from mirror images of the best ends."""
     earlier = [task.budget.project(p * s) for p in inherited for s in (1.0, 10.0)]  # as it is, and out to the boundary
-    own = np.array([*earlier, *task.budget.extremes(_signs(task, rng))])
+    signs = _signs(task, rng)
+    own = np.array([*earlier, *task.budget.extremes(signs)])
     points, values = np.concatenate([own, scanned]), np.concatenate([task.values(own), on_scan])
     if values.max() <= task.negligible:
         return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
-    order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(task, points, values, task.starts)])]
-    ends = [climb(task, points[i]) for i in order]
+    corners = [len(earlier) + i for i in _best_of_each_class(task, signs, values[len(earlier) : len(own)])]
+    order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(task, points, values, task.starts), *corners])]
+    climbed = [points[i] for i in order]
+    ends = [climb(task, p) for p in climbed]
     idle = 0
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
         best = sorted(ends, key=lambda end: -end[1])[: 3 if task.budget.size <= ALL_MIRRORS else 1]
         points = _mirror_images(task, best)
-        known = np.array([end[0] for end in ends])
+        known = np.array([*(end[0] for end in ends), *climbed])
         order = _apart(task, points, task.values(points), max(2, task.starts // 2), known)
+        climbed += [points[i] for i in order]
         ends += [climb(task, points[i]) for i in order]
         idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
     return ends
+
+
+def _best_of_each_class(task: Search, signs: Array, values: Array) -> list[int]:
+    """The best sign pattern of each class that mirror images cannot leave, as many as there are starts.
+
+    ``D P D`` keeps the product of signs around each cycle of pairs. With the signs along a spanning forest turned to +,
+    what is left of the others tells the class.
+    """
+    forest, joined = [], {j: {j} for j in range(task.budget.size)}
+    for i, (j, k) in enumerate(task.budget.pairs):
+        if joined[j] is not joined[k]:
+            forest.append(i)
+            joined[j] |= joined[k]
+            for other in joined[k]:
+                joined[other] = joined[j]
+    best: dict[tuple[float, ...], int] = {}
+    for i in np.argsort(-values, kind="stable"):
+        best.setdefault(_class(task, signs[i], forest), int(i))
+    return list(best.values())[: task.starts]
+
+
+def _class(task: Search, signs: Array, forest: Sequence[int]) -> tuple[float, ...]:
+    """Signs of all pairs after variables are turned such that those of the forest are +."""
+    turn = np.zeros(task.budget.size)  # 0 where not yet known
+    for root in range(task.budget.size):
+        turn[root] = turn[root] or 1.0
+        for _ in forest:  # the forest's edges may come in any order
+            for i in forest:
+                j, k = task.budget.pairs[i]
+                turn[k] = turn[k] or turn[j] * signs[i]
+                turn[j] = turn[j] or turn[k] * signs[i]
+    j, k = np.transpose(task.budget.pairs)
+    return tuple((signs * turn[j] * turn[k]).tolist())
 
 
 def _mirror_images(task: Search, ends: Sequence[End]) -> Array:

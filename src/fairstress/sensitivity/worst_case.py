@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from fairstress.sensitivity.claim import Claim, whole_number
 from fairstress.sensitivity.functional import Functional
 from fairstress.sensitivity.search import search
 from fairstress.sensitivity.task import Found, Search
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 METHODS = {"search": search, "ascent": ascent}
 SCAN = 128  # points of a search's scan
@@ -68,6 +72,18 @@ class WorstCase:
         from fairstress.report.summary import worst_case_summary
 
         return worst_case_summary(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw ``correlation`` as a heat map. Needs the extra ``plot``."""
+        from fairstress.report.plots import plot_worst_case
+
+        return plot_worst_case(self, ax)
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.markup import to_html
+        from fairstress.report.tables import worst_case_table
+
+        return to_html(worst_case_table(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,13 +121,13 @@ class Benchmarks:
 
     def reading(self, correlation: float) -> str:
         """Say how strong a hidden cause must be to give the errors a correlation, and against what is observed."""
-        from fairstress.report.summary import correlation_reading
+        from fairstress.report.benchmarks import correlation_reading
 
         return correlation_reading(self, HiddenCause.of_correlation(correlation))
 
     def summary(self) -> str:
         """Say in prose what leaving each variable out would do."""
-        from fairstress.report.summary import benchmarks_summary
+        from fairstress.report.benchmarks import benchmarks_summary
 
         return benchmarks_summary(self)
 

@@ -15,9 +15,9 @@
   }
   const cfu = (x, digits) => shown(x !== null && Math.abs(x) <= noise ? 0 : x, digits);
   // control characters and those that reverse text are written out, as in the tables
-  const visible = (text) => String(text).replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (c) => {
-    const code = c.charCodeAt(0), hex = code.toString(16);
-    return code < 256 ? "\\x" + hex.padStart(2, "0") : "\\u" + hex.padStart(4, "0");
+  const visible = (text) => String(text).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (c) => {
+    const code = c.charCodeAt(0), letter = { "\n": "n", "\r": "r", "\t": "t" }[c];
+    return "\\" + (letter || (code < 256 ? "x" + code.toString(16).padStart(2, "0") : "u" + code.toString(16).padStart(4, "0")));
   });
   function short(text, most) {
     const letters = [...visible(text)]; // by characters, so that none is cut in half

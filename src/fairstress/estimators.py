@@ -1,0 +1,343 @@
+"""scikit-learn estimators: fit a counterfactually fair predictor to people, predict for others, keep the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from fairstress.audit import Audit
+from fairstress.errors import DataError, SettingError
+from fairstress.inputs.data import check_unique, column_names
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.newcomers import code_newcomers
+from fairstress.inputs.rows import Array
+from fairstress.inputs.supervised import graph_of
+from fairstress.model.counterfactual import residuals
+from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.threads import one_thread
+
+
+class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
+    """What the two estimators share: they read people, fit an audit and look at residuals."""
+
+    audit_: Audit
+    graph_: CausalGraph
+    n_features_in_: int
+
+    def __init__(
+        self,
+        graph: CausalGraph | str | None = None,
+        *,
+        protected: str | int | tuple[str, ...] | None = None,
+        outcome: str | None = None,
+        columns: Sequence[str] | None = None,
+        reference: Any = None,
+        shift: float | None = None,
+        contrast: Any = None,
+        degrees: Mapping[str, int] | None = None,
+        penalty: float | None = None,
+        predictor_degree: int | None = None,
+        predictor_penalty: float | None = None,
+        max_degree: int = 3,
+        penalties: Sequence[float] | None = None,
+        cv: Any = 5,
+        penalise_constant: bool = False,
+        embedding: EmbeddingFactory | None = None,
+        mixed: str = "residual",
+        random_state: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.protected = protected
+        self.outcome = outcome
+        self.columns = columns
+        self.reference = reference
+        self.shift = shift
+        self.contrast = contrast
+        self.degrees = degrees
+        self.penalty = penalty
+        self.predictor_degree = predictor_degree
+        self.predictor_penalty = predictor_penalty
+        self.max_degree = max_degree
+        self.penalties = penalties
+        self.cv = cv
+        self.penalise_constant = penalise_constant
+        self.embedding = embedding
+        self.mixed = mixed
+        self.random_state = random_state
+
+    # ------------------------------------------------------------ what scikit-learn asks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # residuals are float64
+        tags.input_tags.string = True  # the protected column of a frame
+        return tags
+
+    def transform(self, X: Any) -> Array:
+        """Give what the predictor looks at: Model A's residuals of new people, on the standardised scale, (n, m).
+
+        Columns are named by `get_feature_names_out`, and `set_output` gives them as a frame.
+        """
+        check_is_fitted(self)
+        return self._look(self._frame(X, reset=False))[1]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Give the names of what `transform` gives; ``input_features`` is there for scikit-learn and not used."""
+        check_is_fitted(self)
+        return np.array(self.audit_.claim.view.names, dtype=object)
+
+    # ------------------------------------------------------------ inside
+
+    def _fit(self, X: Any, y: NDArray[Any], name: Any, sample_weight: ArrayLike | None, outcome_type: str) -> Self:
+        """Fit the audit of people X with outcome y, which is called ``name`` unless the parameters say otherwise."""
+        frame = self._frame(X, reset=True)
+        check_consistent_length(frame, y)
+        if y.size == 1:
+            raise DataError("X has 1 sample: there is nobody to compare with")
+        graph = graph_of(self.graph, self._names, protected=self.protected, outcome=self.outcome, y_name=name)
+        with_outcome = _beside(frame, graph.outcome, y)
+        own = ("graph", "protected", "outcome", "columns")
+        settings = {key: value for key, value in self.get_params(deep=False).items() if key not in own}
+        settings["embedding"] = self.embedding or Polynomial.of
+        settings["cv"] = _splits(self.cv, y)
+        weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
+        self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings)
+        self.graph_ = graph
+        return self
+
+    def _frame(self, X: Any, *, reset: bool) -> Any:
+        """Give X as a frame with the names that the fit saw; scikit-learn checks columns and their number."""
+        if not nw.dependencies.is_into_dataframe(X):
+            return self._frame_of_array(X, reset=reset)
+        check_unique(column_names(X))
+        native = nw.from_native(X, eager_only=True)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            self._names = tuple(str(name) for name in native.columns)
+            return X
+        if list(native.columns) == list(self._names):
+            return X
+        return native.rename(dict(zip(native.columns, self._names, strict=True))).to_native()
+
+    def _frame_of_array(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        """Give an array's columns the names that the parameters say, or that the fit saw."""
+        if nw.dependencies.is_polars_lazyframe(X):
+            raise DataError("X is a LazyFrame, whose rows are not there yet: collect it first")
+        values = validate_data(self, X, reset=reset, dtype=np.float64)
+        if reset:
+            self._names = _names_of_array(self.columns, values.shape[1])
+        return pd.DataFrame(values, columns=list(self._names))
+
+    @one_thread
+    def _look(self, frame: Any) -> tuple[Array, Array]:
+        """Give (n,) predictions and (n, m) what they rest on, for people coded as the fit's own were."""
+        claim, rows = self.audit_.claim, code_newcomers(frame, self.audit_.table)
+        parts = []
+        for block in rows.blocks():
+            eps = residuals(claim.design, claim.model_a.weights, block)
+            parts.append((claim.predict(block, eps), claim.view.inputs(block, eps)))
+        predicted, seen = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return predicted + self.audit_.table.origin, seen
+
+
+class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
+    """Regression on the residuals of Model A: counterfactually fair under the graph, errors independent.
+
+    What becomes of that where the errors are correlated, `audit_` says.
+
+    Parameters
+    ----------
+    graph
+        A `CausalGraph` whose outcome is not a column of X, or the text of one (`protected` must then be given).
+        Without it, the protected attribute is taken for a possible cause of every other column, each two of which
+        may share hidden causes, and nothing hidden for a cause of the protected attribute. All columns but the
+        protected one must then be numeric.
+    protected
+        Name or position of the protected column of X, or a tuple of names. Of a `CausalGraph`, it is known.
+    outcome
+        What a graph that is text calls y; without it the name of y, if it is a named series.
+    columns
+        Names of the columns where X is an array; without them ``x0, x1, ...``. Frames have their own.
+    reference, shift, contrast
+        How the protected attribute is coded, and what its counterfactual values are: see `Audit.fit`.
+    degrees, penalty, predictor_degree, predictor_penalty
+        Degrees of the structural equations by feature, their ridge penalty, and the same for the predictor; what is
+        not given is chosen by cross-validation within `fit`.
+    max_degree, penalties, cv
+        What cross-validation chooses from, and its number of contiguous folds, or a splitter that tests every row
+        once, such as ``KFold(5, shuffle=True)``, or its splits.
+    penalise_constant, embedding, mixed, random_state
+        See `Audit.fit`.
+
+    Attributes
+    ----------
+    audit_ : Audit
+        The claim that the predictor is counterfactually fair, ready to be stressed. It holds the training data, and so
+        does a pickle of the estimator.
+    graph_ : CausalGraph
+        The graph that was used.
+    n_features_in_, feature_names_in_
+        Number of columns of X and, where it was a frame, their names.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> frame = fs.datasets.law_school()
+    >>> X, y = frame[["race", "ugpa", "lsat"]], frame["zfya"]
+    >>> model = fs.CounterfactuallyFairRegressor("race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race")
+    >>> model.fit(X, y).predict(X.head(3)).round(2)
+    array([ 0.11, -0.01, -0.24])
+    >>> f"{model.audit_.cfu({('race', 'lsat'): 0.2}):.2g}"
+    '0.0042'
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit Model A and the predictor on its residuals.
+
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow table, or a numeric array whose columns are taken by position. Columns that
+            the graph does not name are not used.
+        y
+            The outcome, one number per row.
+        sample_weight
+            One weight per row; weight 2 is the row twice.
+        """
+        values = _as_numbers(_read_outcome(self, y))
+        return self._fit(X, values, getattr(y, "name", None), sample_weight, "number")
+
+    def predict(self, X: Any) -> Array:
+        """Predict the outcome of new people, who are coded and scaled as the people of the fit were; (n,)."""
+        check_is_fitted(self)
+        return self._look(self._frame(X, reset=False))[0]
+
+
+class CounterfactuallyFairClassifier(ClassifierMixin, _CounterfactuallyFair):
+    """Logistic regression on the residuals of Model A: counterfactually fair under the graph, errors independent.
+
+    For an outcome of two classes; ``classes_`` has them in sorted order. Parameters and other attributes are those
+    of `CounterfactuallyFairRegressor`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> frame = fs.datasets.law_school()
+    >>> X, y = frame[["race", "ugpa", "lsat"]], frame["first_pf"]
+    >>> model = fs.CounterfactuallyFairClassifier(protected="race", max_degree=1).fit(X, y)
+    >>> model.predict_proba(X.head(1)).round(2)
+    array([[0.08, 0.92]])
+    >>> print(model.graph_)
+    race -> ugpa; race -> lsat; ugpa <-> lsat
+    """
+
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit Model A and the logistic predictor on its residuals.
+
+        Parameters
+        ----------
+        X
+            A pandas, polars or pyarrow table, or a numeric array whose columns are taken by position. Columns that
+            the graph does not name are not used.
+        y
+            The outcome, one of two classes per row.
+        sample_weight
+            One weight per row; weight 2 is the row twice.
+        """
+        values = _read_outcome(self, y)
+        check_classification_targets(values)
+        self.classes_ = _two_classes(values, sample_weight)
+        return self._fit(X, values, getattr(y, "name", None), sample_weight, "classes")
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give new people's probabilities of the two classes, in the order of `classes_`, (n, 2)."""
+        check_is_fitted(self)
+        second = self._look(self._frame(X, reset=False))[0]
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the more probable class of new people, (n,)."""
+        second = self.predict_proba(X)[:, 1] > 0.5
+        return np.asarray(self.classes_[second.astype(int)])
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _splits(cv: Any, y: NDArray[Any]) -> Any:
+    """Let a splitter split; leave all else to `Audit.fit`."""
+    if isinstance(cv, str) or not hasattr(cv, "split"):
+        return cv
+    return list(cv.split(np.zeros((y.size, 1)), y))
+
+
+def _names_of_array(columns: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    if columns is None:
+        return tuple(f"x{i}" for i in range(count))
+    names = tuple(str(name) for name in columns)
+    if len(names) != count:
+        raise SettingError(f"columns has {len(names)} names, but X has {count} columns: give one name for each")
+    return names
+
+
+def _read_outcome(estimator: Any, y: Any) -> NDArray[Any]:
+    """Check one value per row; a column is taken for a row of values with scikit-learn's warning."""
+    if y is None:
+        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    values = np.asarray(column_or_1d(y, warn=True))
+    assert_all_finite(values, input_name="y")
+    return values
+
+
+def _as_numbers(y: NDArray[Any]) -> Array:
+    try:
+        return y.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"y holds something that is not a number ({problem}): give one number per row") from None
+
+
+def _two_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[Any]:
+    """Give the two classes in sorted order."""
+    classes = np.unique(y)
+    if classes.size > 2:
+        raise DataError(
+            f"Only binary classification is supported. The type of the target is multiclass: y has {classes.size} "
+            "classes; merge classes, or fit one class against the rest"
+        )
+    weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    counted = np.unique(y[weight > 0]) if weight.shape == y.shape and weight.any() else classes
+    if counted.size == 1:
+        raise DataError(
+            f"y has one class, {counted.tolist()[0]!r}, among rows with weight: there is nothing to predict"
+        )
+    return np.asarray(classes)
+
+
+def _beside(frame: Any, name: str, y: NDArray[Any]) -> Any:
+    """Put the outcome beside the columns of a frame, whose row labels stay."""
+    table = nw.from_native(frame, eager_only=True)
+    if isinstance(frame, pd.DataFrame):
+        return frame.assign(**{name: y})
+    series = nw.new_series(name, y.tolist(), native_namespace=nw.get_native_namespace(frame))
+    return table.with_columns(series).to_native()

@@ -1,0 +1,41 @@
+"""New people: rows that were not in the table, coded and scaled as its own are; nothing is learnt from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from fairstress.inputs.data import Table, check_complete, combine, read_numbers, take_columns
+from fairstress.inputs.protected import ProtectedCoding
+from fairstress.inputs.rows import Array, Rows
+
+
+def code_newcomers(frame: Any, table: Table) -> Rows:
+    """Give new people as rows, one each, in their order, with weight 1 and without an outcome.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or pyarrow table with the columns of the graph; the outcome is not asked for.
+    table
+        The table whose levels, means and deviations are used.
+    """
+    graph = table.graph
+    columns = take_columns(frame, (*graph.protected_columns, *graph.features))
+    a = _code(table.protected, [columns[name] for name in graph.protected_columns])
+    x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
+    nothing = np.zeros_like(a)
+    x = np.asfortranarray(table.scaling.apply(x))
+    return Rows(a, table.protected.counterfactual(a), x, np.ones_like(a), nothing, nothing)
+
+
+def _code(coding: ProtectedCoding, columns: Sequence[nw.Series[Any]]) -> Array:
+    """Code the protected attribute; a level that the coding does not know is refused."""
+    for column in columns:
+        check_complete(column, column.name)
+    if coding.levels is None:
+        return (read_numbers(columns[0], coding.name, "protected attribute") - coding.mean) / coding.deviation
+    return coding.code_levels(combine(columns) if len(columns) > 1 else columns[0].to_list())

@@ -1,0 +1,95 @@
+"""People X and their outcome y apart, as learners take them: which graph they belong to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fairstress.errors import DataError, GraphError, SettingError, did_you_mean
+from fairstress.inputs.graph import CausalGraph
+
+OUTCOME = "outcome"  # what y is called where nobody has named it
+
+
+def graph_of(
+    graph: CausalGraph | str | None, names: Sequence[str], *, protected: Any, outcome: Any, y_name: Any
+) -> CausalGraph:
+    """Give the graph of an X with some columns and a y that is not among them.
+
+    Parameters
+    ----------
+    graph
+        A graph, its text, or None: the protected attribute may cause every other column, and each two of these may
+        share hidden causes.
+    names
+        Columns of X.
+    protected
+        Name or position of the protected column, or a tuple of names; of a `CausalGraph` it is known.
+    outcome, y_name
+        What y is called: in the graph, and by itself.
+    """
+    if isinstance(graph, CausalGraph):
+        _check_ends(graph, protected, outcome)
+        found = graph
+    else:
+        own_name = y_name if isinstance(y_name, str) and y_name not in names else OUTCOME
+        read = partial(_loosest, names) if graph is None else partial(CausalGraph.parse, graph)
+        found = read(protected=_protected(protected, names), outcome=outcome or own_name)
+    _check_columns(found, names)
+    return found
+
+
+def _loosest(names: Sequence[str], protected: str | tuple[str, ...], outcome: str) -> CausalGraph:
+    """Give the graph in which the protected attribute may cause every other column, and hidden causes join these."""
+    own = (protected,) if isinstance(protected, str) else protected
+    others = [name for name in names if name not in own]
+    if not others:
+        raise DataError(f"X has {len(names)} feature(s), all of them protected: there is nothing to predict from")
+    edges = tuple((cause, effect) for cause in own for effect in others)
+    pairs = tuple(itertools.combinations(others, 2))
+    ends: Any = {"protected": protected, "outcome": outcome}
+    return CausalGraph(edges=edges, pairs=pairs, **ends)
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _protected(given: Any, names: Sequence[str]) -> Any:
+    """Give the name of the protected column, or a tuple of names."""
+    if given is None:
+        raise SettingError(
+            "protected is not given: name the protected column of X, such as protected='race', or give a CausalGraph"
+        )
+    if isinstance(given, str):
+        return given
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        if not -len(names) <= given < len(names):
+            raise SettingError(f"protected is {given}, but X has {len(names)} columns: give a position among them")
+        return names[int(given)]
+    if not isinstance(given, list | tuple):
+        raise SettingError(f"protected is {given!r}: give the name or position of a column of X, or a tuple of names")
+    return tuple(given)
+
+
+def _check_ends(graph: CausalGraph, protected: Any, outcome: Any) -> None:
+    """Refuse a protected attribute or outcome other than the graph's own."""
+    own = {"protected": (graph.protected, graph.protected_columns), "outcome": (graph.outcome,)}
+    for role, given in (("protected", protected), ("outcome", outcome)):
+        if given is not None and given not in own[role]:
+            raise GraphError(f"{role} is {given!r}, but the graph's is {own[role][0]!r}: leave it out, or give text")
+
+
+def _check_columns(graph: CausalGraph, names: Sequence[str]) -> None:
+    """Refuse an outcome that is a column of X, and variables that are none."""
+    if graph.outcome in names:
+        raise DataError(f"X has a column '{graph.outcome}', the graph's outcome: give it as y and not in X")
+    for name in (*graph.protected_columns, *graph.features):
+        if name not in names:
+            raise DataError(
+                f"the graph names '{name}', which is not a column of X{did_you_mean(name, names)} (if it is what y "
+                f"holds, give outcome='{name}')"
+            )

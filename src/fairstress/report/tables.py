@@ -1,0 +1,113 @@
+"""Small tables to report: the least that a reader should be told. Computes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairstress.errors import SettingError
+from fairstress.report.markup import Sheet
+from fairstress.report.summary import (
+    audit_data,
+    cfu_text,
+    curve_notes,
+    likelihood_change,
+    profile_notes,
+    shown_correlations,
+    worst_case_notes,
+)
+from fairstress.sensitivity.absorption import listed
+
+if TYPE_CHECKING:
+    from fairstress.audit import Audit
+    from fairstress.sensitivity.check import Check
+    from fairstress.sensitivity.curve import Curve
+    from fairstress.sensitivity.profile import Profile
+    from fairstress.sensitivity.worst_case import WorstCase
+
+
+def audit_table(audit: Audit) -> Sheet:
+    """What was audited, under which assumptions, and how predictor and baselines compare."""
+    graph, settings, predictor = audit.graph, audit.settings, audit.claim.predictor
+    measure = "R2" if audit.table.outcome_levels is None else "deviance explained"
+    fair = listed(f"{a} -> {b}" for a, b in graph.fair_edges)
+    rows = [
+        ("Outcome", f"{graph.outcome} (variance {audit.outcome_variance:.4g})"),
+        ("Protected attribute", graph.protected),
+        ("Data", audit_data(audit.table)),
+        ("Graph", graph.to_text()),
+        ("Criterion", f"path-specific; called fair: {fair}" if fair else "total effect: all paths are unfair"),
+        ("Errors that may be correlated", listed(f"{a} <-> {b}" for a, b in graph.pairs) or "none"),
+        ("Pairs at structural penalty 0", _verdict(audit)),
+        ("Structural equations", f"degrees {_degrees(audit)}; penalty {settings.penalty:.5g}"),
+        ("Audited predictor", f"on residuals, degree {predictor.degree}; {measure} {predictor.r2:.4f}, in-sample"),
+        ("CFU under Model A", "0"),
+    ]
+    rows += [
+        (f"Baseline {b.name}", f"unfairness {b.unfairness:.4g}; {measure} {b.r2:.4f}, in-sample")
+        for b in audit.baselines.values()
+    ]
+    note = "Model A takes the errors as independent. What correlated errors do is in the curve and its table."
+    return Sheet(f"Audit of a predictor of {graph.outcome}", ("Item", "Value"), tuple(rows), (note,))
+
+
+def curve_table(curve: Curve) -> Sheet:
+    """The worst case for each budget, with its correlations."""
+    last = curve.points[-1]
+    pairs = [f"{a} <-> {b}" for a, b in last.pairs]
+    head = ("p_max", "CFU", "% of variance", "CFU at penalty 0", "log likelihood against Model A", *pairs)
+    rows = []
+    for i, point in enumerate(curve.points):
+        without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
+        share = f"{100 * point.value / curve.context.outcome_variance:.3g}"
+        share = "0" if point.value <= curve.context.negligible else share
+        p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
+        drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
+        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), share, without, drop, *p))
+    floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
+    notes = ("CFU in squared units of the outcome; the variance is the outcome's.", *curve_notes(curve))
+    return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
+
+
+def profile_table(profile: Profile) -> Sheet:
+    """CFU at round correlations of one pair."""
+    head = ("correlation", "CFU", "CFU at penalty 0", "log likelihood", "against Model A")
+    rows = []
+    for i in shown_correlations(profile.correlation):
+        without = "none" if profile.cfu_unpenalised is None else cfu_text(profile, profile.cfu_unpenalised[i])
+        change, likelihood = f"{likelihood_change(profile, i):.2f}", f"{profile.log_likelihood[i]:.2f}"
+        rows.append((f"{profile.correlation[i]:.3f}", cfu_text(profile, profile.cfu[i]), without, likelihood, change))
+    title = f"CFU along the correlation of {' <-> '.join(profile.pair)}"
+    return Sheet(title, head, tuple(rows), tuple(profile_notes(profile)), numeric=True)
+
+
+def worst_case_table(found: WorstCase) -> Sheet:
+    """The correlation of the worst case."""
+    names = [str(name) for name in found.correlation]
+    rows = tuple(
+        (name, *(f"{p:+.3f}" for p in values)) for name, values in zip(names, found.correlation.to_numpy(), strict=True)
+    )
+    title = f"Correlation of the errors: {found.direction} {found.functional}, {found.budget} budget p_max = "
+    notes = (" ".join(worst_case_notes(found)),)
+    return Sheet(f"{title}{found.p_max:g}", ("", *names), rows, notes, numeric=True)
+
+
+def check_table(check: Check) -> Sheet:
+    """The verdict on all pairs together and on each alone."""
+    head = ("Pairs", "Verdict", "CFU seen", "Why", "Advice")
+    rows = []
+    for finding in check.findings:
+        pairs = ", ".join(f"{a} <-> {b}" for a, b in finding.pairs)
+        seen = "not probed" if finding.cfu is None else f"{finding.cfu:.3g}"
+        rows.append((pairs, str(finding.verdict), seen, finding.reason, finding.advice))
+    return Sheet("What correlated errors can do to CFU at structural penalty 0", head, tuple(rows))
+
+
+def _degrees(audit: Audit) -> str:
+    return listed(f"{name} {degree}" for name, degree in audit.settings.degrees.items())
+
+
+def _verdict(audit: Audit) -> str:
+    try:
+        return str(audit.check().together.verdict)
+    except SettingError:  # no pair to check
+        return "none"

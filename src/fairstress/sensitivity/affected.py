@@ -1,0 +1,85 @@
+"""Who is affected: each person's CFU at one correlation, by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EVERYONE = "everyone"  # the one group of a numeric protected attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """Each person's CFU if the errors have one correlation. Made by `Audit.people`.
+
+    A person's CFU is the squared change of the prediction, the mean over the levels that the person is moved to; it is
+    missing for those who are moved nowhere.
+    """
+
+    protected: str
+    groups: tuple[Any, ...]  # in the order of their codes; one, "everyone", for a numeric attribute
+    people: pd.DataFrame  # one row per person: group, cfu, weight
+    cfu: float  # everyone's, squared units of the outcome
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per person, labelled as in the analyst's table: ``group, cfu, weight``."""
+        return self.people.copy()
+
+    def distribution(self) -> pd.DataFrame:
+        """One row per group and distinct CFU: ``group, cfu, share``, the part of the group with at least that CFU."""
+        parts = [_at_least(group, *self._of(group)) for group in self.groups]
+        return pd.concat(parts, ignore_index=True)
+
+    def by_group(self) -> pd.DataFrame:
+        """One row per group: ``people``, their mean CFU and its median, 90th percentile and largest value."""
+        rows = []
+        for group in self.groups:
+            cfu, weight = self._of(group)
+            spread = {name: _quantile(cfu, weight, q) for name, q in (("median", 0.5), ("p90", 0.9), ("largest", 1.0))}
+            rows.append({"group": group, "people": cfu.size, "mean": float(cfu @ weight / weight.sum()), **spread})
+        return pd.DataFrame(rows)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the part of each group whose CFU is at least so large; the frame is `distribution`."""
+        from fairstress.report.plots import plot_people
+
+        return plot_people(self, ax)
+
+    def _of(self, group: Any) -> tuple[Array, Array]:
+        """CFU and weights of a group's people, as far as they count and are moved."""
+        own = self.people[(self.people["group"] == group) & (self.people["weight"] > 0) & self.people["cfu"].notna()]
+        return own["cfu"].to_numpy(), own["weight"].to_numpy()
+
+
+def affected(table: Table, cfu: Array, mean: float) -> Affected:
+    """Put each row's CFU (n,) beside its group."""
+    coding = table.protected
+    group: Any = EVERYONE if coding.levels is None else coding.decode(table.rows.a[table.row_of]).to_numpy()
+    people = pd.DataFrame({"group": group, "cfu": cfu, "weight": table.weight}, index=table.index)
+    moved = people[people["cfu"].notna() & (people["weight"] > 0)]
+    groups = tuple(g for g in coding.levels or (EVERYONE,) if (moved["group"] == g).any())
+    return Affected(coding.name, groups, people, mean)
+
+
+def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:
+    """Share of the weight with at least each distinct CFU."""
+    values, place = np.unique(cfu, return_inverse=True)
+    mass = np.bincount(place, weight)
+    share = mass[::-1].cumsum()[::-1] / mass.sum()
+    return pd.DataFrame({"group": group, "cfu": values, "share": share})
+
+
+def _quantile(cfu: Array, weight: Array, q: float) -> float:
+    """The smallest value that at least a share q of the weight does not exceed."""
+    order = np.argsort(cfu)
+    reached = weight[order].cumsum() / weight.sum() >= q - 1e-12
+    return float(cfu[order][int(reached.argmax())])

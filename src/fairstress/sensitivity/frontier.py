@@ -1,0 +1,111 @@
+"""The frontier: accuracy against the worst-case CFU within a budget, for several weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairstress.sensitivity.claim import Baseline
+from fairstress.sensitivity.profile import Progress
+from fairstress.sensitivity.robust import TOLERANCE, Cutting, SturdyPredictor
+
+WORST, DISTANCE = "worst-case CFU", "distance from the fair predictor"
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Sturdier predictors for growing weights, the fair predictor first, and the baselines beside them.
+
+    Both the worst-case CFU and R2 never rise with the weight, up to the tolerance of 0.1 % on the worst case.
+    ``cuts`` are the correlations against which all predictors were made.
+    """
+
+    points: tuple[SturdyPredictor, ...]  # from weight 0 on
+    baselines: dict[str, Baseline]
+    cuts: tuple[pd.DataFrame, ...]  # (m, m) each
+    outcome_variance: float
+
+    @property
+    def fair(self) -> SturdyPredictor:
+        """The audited predictor: weight 0."""
+        return self.points[0]
+
+    def shrunk(self, point: SturdyPredictor) -> float:
+        """Worst-case CFU of the fair predictor drawn towards its mean until its R2 is that of a point."""
+        return point.shrinkage**2 * self.fair.cfu if point.weight else self.fair.cfu
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per predictor.
+
+        Columns
+        -------
+        predictor, weight
+            ``fair``, ``sturdier``, or a baseline's name; the weight is missing for baselines.
+        r2
+            In-sample share of the variance explained.
+        unfairness, measured_as
+            The worst-case CFU within the budget; for a baseline the paper's distance from the fair predictor.
+        shrunk
+            The worst-case CFU of the fair predictor drawn towards its mean until it has the same R2: the cheap way.
+        gap, rounds, status
+            How far the objective can be from its minimum, the searches it took, and how the last one ended.
+        a <-> b
+            The correlation of each pair at the worst case.
+        """
+        return pd.DataFrame([*map(self._row, self.points), *map(_baseline_row, self.baselines.values())])
+
+    def summary(self) -> str:
+        """Say in prose what accuracy buys."""
+        from fairstress.report.frontier import frontier_summary
+
+        return frontier_summary(self)
+
+    def _row(self, point: SturdyPredictor) -> dict[str, object]:
+        worst = point.worst_case
+        return {
+            "predictor": "sturdier" if point.weight else "fair",
+            "weight": point.weight,
+            "r2": point.r2,
+            "unfairness": point.cfu,
+            "measured_as": WORST,
+            "shrunk": self.shrunk(point),
+            "gap": point.gap,
+            "rounds": point.rounds,
+            "status": str(point.status),
+            **{f"{a} <-> {b}": worst.correlation[a][b] for a, b in worst.pairs},
+        }
+
+
+def trace_frontier(
+    cutting: Cutting,
+    weights: Sequence[float],
+    baselines: dict[str, Baseline],
+    outcome_variance: float,
+    progress: Progress | None = None,
+) -> Frontier:
+    """Solve for each weight; the cuts of one serve the next."""
+    points = []
+    for done, weight in enumerate(weights, start=1):
+        points.append(cutting.solve(weight))
+        if progress:
+            progress(done, len(weights))
+    # a later weight's search may have found a P that an earlier one's missed
+    points = [cutting.solve(point.weight) if _is_beaten(cutting, point) else point for point in points]
+    return Frontier(tuple(points), baselines, tuple(cut.found.correlation for cut in cutting.cuts), outcome_variance)
+
+
+def _is_beaten(cutting: Cutting, point: SturdyPredictor) -> bool:
+    return cutting.largest(point.predictor.weights) > (1 + TOLERANCE) * point.cfu
+
+
+def _baseline_row(baseline: Baseline) -> dict[str, object]:
+    return {
+        "predictor": baseline.name,
+        "weight": np.nan,
+        "r2": baseline.r2,
+        "unfairness": baseline.unfairness,
+        "measured_as": DISTANCE,
+    }

@@ -1,0 +1,283 @@
+"""The estimators do what scikit-learn asks, and new people meet what the fit has learnt."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fairstress as fs
+from fairstress.errors import DataError, GraphError, SettingError
+
+GRAPH = "race -> ugpa, lsat; ugpa -> lsat; race <-> lsat"
+GIVEN = {"penalty": 1.0, "predictor_penalty": 1.0, "max_degree": 1}  # nothing is left to choose
+CHOSEN = {"penalties": [0.1, 10.0], "cv": KFold(3, shuffle=True, random_state=5)}
+
+# ---------------------------------------------------------------- scikit-learn's own checks
+
+FEW_ROWS = "57 rows of 30 columns: fairstress refuses fewer rows than structural weights"
+NO_ERROR = "12 rows with 4 distinct values: a cubic leaves a feature no error, which fairstress refuses"
+FAILS = {"check_sample_weight_equivalence_on_dense_data": FEW_ROWS}
+FAILS_WITH_CUBICS = {"check_sample_weights_shape": NO_ERROR, "check_sample_weights_not_overwritten": NO_ERROR}
+
+
+def expected(estimator):
+    return FAILS if estimator.max_degree == 1 else FAILS | FAILS_WITH_CUBICS
+
+
+@parametrize_with_checks(
+    [
+        kind(protected=0, **settings)
+        for kind in (fs.CounterfactuallyFairRegressor, fs.CounterfactuallyFairClassifier)
+        for settings in (GIVEN, CHOSEN)
+    ],
+    expected_failed_checks=expected,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+# ---------------------------------------------------------------- new people
+
+
+@pytest.fixture(scope="module")
+def people(law_frame):
+    return law_frame[["race", "ugpa", "lsat"]].iloc[:4000], law_frame["zfya"].iloc[:4000]
+
+
+@pytest.fixture(scope="module")
+def others(law_frame):
+    return law_frame[["race", "ugpa", "lsat"]].iloc[4000:4500]
+
+
+@pytest.fixture(scope="module")
+def model(people):
+    settings = {"degrees": {"ugpa": 1, "lsat": 2}, "penalty": 1.0, "predictor_degree": 2, "predictor_penalty": 1.0}
+    return fs.CounterfactuallyFairRegressor(GRAPH, protected="race", reference="White", **settings).fit(*people)
+
+
+def test_under_model_a_a_counterfactual_person_gets_the_same_prediction(model, people):
+    moved = model.audit_.counterfactuals({})
+    assert (moved["race"] != people[0]["race"]).all()
+    np.testing.assert_allclose(model.predict(moved), model.predict(people[0]), rtol=0, atol=1e-12)
+
+
+def test_a_prediction_does_not_depend_on_who_else_is_asked_about(model, others):
+    alone = np.concatenate([model.predict(others.iloc[[i]]) for i in (0, 7, 400)])
+    np.testing.assert_allclose(alone, model.predict(others)[[0, 7, 400]], rtol=0, atol=1e-13)
+    white = others[others["race"] == "White"]  # one level only: the coding is remembered
+    np.testing.assert_allclose(model.predict(white), model.predict(others)[others["race"] == "White"], atol=1e-13)
+
+
+def test_the_audit_behind_a_model_is_that_of_the_same_table(model, people):
+    graph = fs.CausalGraph.parse(GRAPH, protected="race", outcome="zfya")
+    frame = people[0].assign(zfya=people[1])
+    settings = {"degrees": {"ugpa": 1, "lsat": 2}, "penalty": 1.0, "predictor_degree": 2, "predictor_penalty": 1.0}
+    audit = fs.Audit.fit(frame, graph, reference="White", **settings)
+    P = {("race", "lsat"): 0.3}
+    assert model.audit_.cfu(P) == audit.cfu(P) > 0
+    assert model.graph_ == graph
+    assert model.audit_.cfu_by_row(P).index.equals(people[0].index)
+
+
+def test_predictions_are_a_linear_regression_on_the_residuals_of_linear_regressions(people, others):
+    linear = fs.CounterfactuallyFairRegressor(protected="race", max_degree=1, penalty=0, predictor_penalty=0)
+    own, new = ((frame["race"] == "White").to_numpy(float)[:, None] for frame in (people[0], others))
+    columns = ["ugpa", "lsat"]
+    first = LinearRegression().fit(own, people[0][columns])
+    second = LinearRegression().fit((people[0][columns] - first.predict(own)).to_numpy(), people[1])
+    by_hand = second.predict((others[columns] - first.predict(new)).to_numpy())
+    np.testing.assert_allclose(linear.fit(*people).predict(others), by_hand, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("graph", ["race -> ugpa, lsat; ugpa -> lsat", "race -> ugpa, lsat; lsat -> ugpa"])
+def test_linear_graphs_that_leave_no_arrow_out_predict_as_no_graph_does(graph, people, others):
+    linear = {"protected": "race", "max_degree": 1, "penalty": 0, "predictor_penalty": 0}
+    found = [fs.CounterfactuallyFairRegressor(g, **linear).fit(*people).predict(others) for g in (graph, None)]
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, lambda f: pa.Table.from_pandas(f, preserve_index=False)])
+def test_other_frames_give_the_same_predictions_as_pandas(convert, model, people, others):
+    found = clone(model).fit(convert(people[0]), people[1].to_numpy())
+    assert list(found.feature_names_in_) == ["race", "ugpa", "lsat"]
+    np.testing.assert_array_equal(found.predict(convert(others)), model.predict(others))
+
+
+def test_arrays_are_taken_by_position(model, people, others):
+    own, new = (frame.assign(race=frame["race"] == "White").to_numpy(float) for frame in (people[0], others))
+    named = clone(model).set_params(columns=["race", "ugpa", "lsat"], reference=1.0).fit(own, people[1])
+    np.testing.assert_array_equal(named.predict(new), model.predict(others))
+    numbered = fs.CounterfactuallyFairRegressor("x0 -> x1, x2; x1 -> x2", protected="x0", **GIVEN).fit(own, people[1])
+    assert numbered.graph_.features == ("x1", "x2")
+
+
+def test_a_row_of_weight_2_is_the_row_twice(model, people):
+    X, y = people[0].iloc[:300], people[1].iloc[:300]
+    weight = np.tile([0, 1, 2], 100)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X.loc[X.index.repeat(weight)], y.repeat(weight))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=0, atol=1e-11)
+
+
+def test_several_protected_columns_are_one_attribute(law_frame):
+    X = law_frame[["race", "sex", "ugpa", "lsat"]].iloc[:2000]
+    found = fs.CounterfactuallyFairRegressor(protected=("race", "sex"), **GIVEN).fit(X, law_frame["zfya"].iloc[:2000])
+    assert found.graph_.protected_columns == ("race", "sex")
+    assert np.isfinite(found.predict(X.tail(5))).all()
+
+
+# ---------------------------------------------------------------- classes
+
+
+def test_classes_keep_their_names(law_frame):
+    X, passed = law_frame[["race", "ugpa", "lsat"]], law_frame["first_pf"].map({0: "failed", 1: "passed"})
+    found = fs.CounterfactuallyFairClassifier(GRAPH, protected="race", **GIVEN).fit(X, passed)
+    assert found.classes_.tolist() == ["failed", "passed"]
+    probability = found.predict_proba(X)
+    assert probability[:, 1].mean() == pytest.approx((passed == "passed").mean(), abs=1e-9)  # the constant is free
+    assert set(found.predict(X)[probability[:, 0] > 0.5]) <= {"failed"}
+    assert found.audit_.table.outcome_levels == ("failed", "passed")
+
+
+def test_a_regressor_takes_two_numbers_as_numbers(law_frame):
+    X = law_frame[["race", "ugpa", "lsat"]]
+    found = fs.CounterfactuallyFairRegressor(protected="race", **GIVEN).fit(X, law_frame["first_pf"])
+    assert not found.audit_.claim.predictor.is_logistic
+    assert found.predict(X).max() > 1  # as a line may
+
+
+# ---------------------------------------------------------------- in company
+
+
+def test_a_grid_search_over_a_pipeline_finds_what_cross_validation_by_hand_finds(people):
+    code = make_column_transformer(
+        (OrdinalEncoder(), ["race"]), remainder=StandardScaler(), verbose_feature_names_out=False
+    )
+    fair = fs.CounterfactuallyFairRegressor(GRAPH, protected="race", **GIVEN)
+    pipeline = make_pipeline(code.set_output(transform="pandas"), fair)
+    penalties = [1e-2, 1e4]
+    search = GridSearchCV(pipeline, {"counterfactuallyfairregressor__predictor_penalty": penalties}, cv=3).fit(*people)
+    scores = [cross_val_score(clone(fair).set_params(predictor_penalty=p), *people, cv=3).mean() for p in penalties]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-9)
+    assert search.best_estimator_[-1].predictor_penalty == penalties[int(np.argmax(scores))]
+
+
+def test_every_parameter_can_be_searched_over(people):
+    grid = {
+        "penalty": [0.1], "predictor_penalty": [0.1], "predictor_degree": [1], "degrees": [{"ugpa": 1}, {"ugpa": 2}],
+        "max_degree": [1, 2], "penalise_constant": [True], "mixed": ["residual", "fair part"], "random_state": [0],
+        "graph": [GRAPH, "race =fair=> ugpa -> lsat; race -> lsat", None],
+    }  # fmt: skip
+    X, y = people[0].iloc[:600], people[1].iloc[:600]
+    search = GridSearchCV(fs.CounterfactuallyFairRegressor(protected="race"), grid, cv=2, error_score="raise").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_pickled_model_predicts_and_audits_alike(model, others):
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(others), model.predict(others))
+    assert again.audit_.cfu({("race", "lsat"): 0.3}) == model.audit_.cfu({("race", "lsat"): 0.3})
+
+
+def test_a_clone_has_the_graph_and_nothing_learnt():
+    graph = fs.CausalGraph.parse(GRAPH, protected="race", outcome="zfya")
+    copy = clone(fs.CounterfactuallyFairClassifier(graph, cv=4))
+    assert (copy.graph, copy.cv) == (graph, 4)
+    assert not hasattr(copy, "audit_")
+
+
+def test_residuals_come_as_the_frame_that_set_output_asks_for(model, people, others):
+    plain = model.transform(others)
+    for kind, frame in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        found = clone(model).set_output(transform=kind).fit(*people).transform(others)
+        assert isinstance(found, frame)
+        assert list(found.columns) == ["residual of ugpa", "residual of lsat"]
+        np.testing.assert_array_equal(found.to_numpy(), plain)
+
+
+def test_residuals_can_feed_another_learner(people, others, model):
+    pipeline = make_pipeline(clone(model), LinearRegression()).fit(*people)
+    moved = model.audit_.counterfactuals({})
+    np.testing.assert_allclose(pipeline.predict(moved), pipeline.predict(people[0]), rtol=0, atol=1e-12)
+
+
+def test_splits_without_shuffling_choose_what_contiguous_folds_choose(people):
+    counted, split = (
+        fs.CounterfactuallyFairRegressor(GRAPH, protected="race", cv=cv).fit(*people).audit_.settings
+        for cv in (4, KFold(4))
+    )
+    assert counted == split
+    assert counted.cv == 4
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        ({"protected": None}, SettingError, "protected is not given: name the protected column of X"),
+        ({"protected": 3}, SettingError, "protected is 3, but X has 3 columns"),
+        ({"protected": 1.5}, SettingError, "protected is 1.5: give the name or position"),
+        ({"protected": "rase", "graph": None}, DataError, "'rase', which is not a column of X; did you mean 'race'"),
+        ({"graph": GRAPH + "; lsat -> zfya"}, DataError, "if it is what y holds, give outcome='zfya'"),
+        ({"graph": {"lsat": ["race"]}}, GraphError, "the graph is a dict: give text"),
+        ({"outcome": "lsat", "graph": "race -> ugpa"}, DataError, "X has a column 'lsat', the graph's outcome"),
+        ({"cv": "five"}, SettingError, "cv is 'five': give a number of folds"),
+        ({"cv": [1, 2]}, SettingError, "cv holds something else than pairs"),
+        ({"cv": TimeSeriesSplit(3)}, SettingError, "must test each of the 4000 rows once"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(change, error, sentence, model, people):
+    with pytest.raises(error, match=sentence):
+        clone(model).set_params(**change).fit(people[0], people[1].to_numpy())
+
+
+def test_ends_other_than_the_graphs_are_refused(people):
+    graph = fs.CausalGraph.parse(GRAPH, protected="race", outcome="zfya")
+    with pytest.raises(GraphError, match="protected is 'ugpa', but the graph's is 'race'"):
+        fs.CounterfactuallyFairRegressor(graph, protected="ugpa").fit(*people)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda f: f.assign(race="Martian"), "'race' is 'Martian' in row 0, a level that was not there when the model"),
+        (lambda f: f.assign(lsat=np.nan), "column 'lsat' has 500 missing values"),
+        (lambda f: f.assign(lsat="high"), "feature 'lsat' is not numeric"),
+        (lambda f: f.drop(columns="lsat"), "Feature names seen at fit time, yet now missing"),
+        (lambda f: f.assign(age=30), "Feature names unseen at fit time"),
+        (lambda f: pd.concat([f, f], axis=1), "two columns named 'race'"),
+        (lambda f: f.iloc[:0], "the data have no rows"),
+        (lambda f: pl.from_pandas(f).lazy(), "X is a LazyFrame"),
+    ],
+)
+def test_new_people_who_cannot_be_coded_are_refused(spoil, sentence, model, others):
+    with pytest.raises(ValueError, match=sentence):
+        model.predict(spoil(others))
+
+
+def test_an_outcome_that_cannot_be_learnt_is_refused(people):
+    X, y = people
+    regressor = fs.CounterfactuallyFairRegressor(protected="race", **GIVEN)
+    classifier = fs.CounterfactuallyFairClassifier(protected="race", **GIVEN)
+    with pytest.raises(DataError, match="y holds something that is not a number"):
+        regressor.fit(X, X["race"])
+    with pytest.raises(DataError, match="y has one class, 'same', among rows with weight"):
+        classifier.fit(X, ["same"] * len(X))
+    with pytest.raises(DataError, match="y has 3 classes"):
+        classifier.fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(SettingError, match="columns has 1 names, but X has 2 columns"):
+        clone(regressor).set_params(columns=["race"]).fit(X[["ugpa", "lsat"]].to_numpy(), y)

@@ -1,0 +1,44 @@
+"""The examples run, and print what their comments say."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def printed_by(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    return " ".join(capsys.readouterr().out.split())
+
+
+def numbers_after(text: str, printed: str, count: int = 1) -> list[float]:
+    return [float(n) for n in re.findall(r"-?\d+\.?\d*", printed[printed.index(text) + len(text) :])[:count]]
+
+
+def test_college_grades(capsys):
+    printed = printed_by("gpa2", capsys)
+    on_residuals, blind, full = (
+        numbers_after(f" {name} ", printed)[0] for name in ("on residuals", "without race", "with race")
+    )
+    assert full < blind < on_residuals == 0.555
+    assert "hsperc <-> sat cannot matter" in printed
+    assert "race <-> sat moves CFU" in printed
+    assert numbers_after("least eigenvalue 0.05 is", printed)[0] == pytest.approx(0.0014, abs=5e-5)
+    assert numbers_after("Effect of race on SAT:", printed, 3) == [-142, -169, -114]
+
+
+def test_loan_applications(capsys):
+    printed = printed_by("loanapp", capsys)
+    on_residuals, blind, full = (
+        numbers_after(f" {name} ", printed)[0] for name in ("on residuals", "without race", "with race")
+    )
+    assert full < blind < on_residuals == 0.303
+    assert numbers_after("race Black or Hispanic", printed, 2) == [0.708, 0.866]
+    assert numbers_after("White", printed, 2) == [0.908, 0.876]
+    assert "predictions are probabilities of 1" in printed
+    assert numbers_after("The worst case reaches 0.0009485 at p_max =", printed)[0] == pytest.approx(0.217, abs=1e-3)
