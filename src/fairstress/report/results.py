@@ -123,7 +123,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
             "results anew, or use the version that wrote them"
         )
-    return {**dict.fromkeys(LATER), **content}
+    return {**content, **{name: None for name in LATER if name not in content}}
 
 
 def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
