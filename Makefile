@@ -4,7 +4,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
-
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
 .PHONY: demo test lint types test-torch test-browser test-floors bench bench-search docs examples reference clean
