@@ -7,14 +7,16 @@ import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
+import fairstress as fs
 from fairstress.report.page import render_page, shown
-from fairstress.report.results import read_results, write_results
+from fairstress.report.results import dossier_results, read_results, write_results
 
 VOID = {"meta", "link", "input", "br"}
 OWN_WORDS = {"p_max", "CFU", "R²", "SHA-256", "0 under Model A", "(CFU) is 0:", "5 %", "25 %", "75 %", "95 %"}
-OWN_WORDS |= {"penalty 0", "0 means", "(1 − p_max)", "²"}
+OWN_WORDS |= {"penalty 0", "0 means", "(1 \N{MINUS SIGN} p_max)", "²"}
 
 
 class Reader(HTMLParser):
@@ -151,6 +153,31 @@ def test_a_curve_that_shows_the_penalty_speaks_neither_for_nor_against(demonstra
     text = Reader(render_page(results)).text
     assert "This stress test speaks neither for nor against the claim" in text
     assert "Is the claim robust?This test cannot tell." in re.sub(r"\n", "", text)
+
+
+@pytest.mark.parametrize("kind", ["three levels", "a number", "two columns", "two-valued outcome"])
+def test_every_kind_of_attribute_and_outcome_has_its_page(kind):
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, correlation={("x", "z"): 0.4}, binary=False, random_state=0).frame
+    if kind in ("three levels", "two columns"):
+        frame["a"] = np.digitize(frame["a"], [-0.5, 0.5] if kind == "three levels" else [0.0]).astype(str)
+    if kind == "two columns":
+        frame["b"] = np.where(np.arange(300) % 3, "left", "right")
+        graph = fs.CausalGraph.parse("a -> x; b -> x -> z; x <-> z", protected=("a", "b"), outcome="y")
+    if kind == "two-valued outcome":
+        frame["y"] = (frame["y"] > 0).astype(int)
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    results = dossier_results(audit.dossier(0.3, budgets=(0, 0.3), grid=(-0.3, 0, 0.3)))
+    reader = Reader(render_page(results))
+    known = {value for value in leaves(results) if isinstance(value, int | float)}
+    assert {value for value, _ in reader.numbers} <= known
+    counts = {"three levels": 3, "a number": 0, "two columns": 4, "two-valued outcome": 0}
+    assert len(results["data"]["groups"]) == counts[kind]
+    assert len(results["curve"]["points"][0]["groups"]) == counts[kind] + 1
+    for group in results["data"]["groups"]:
+        assert f"{results['graph']['protected']}: {group['level']}" in reader.text
+    if kind == "a number":
+        assert "a moved by" in reader.text
 
 
 def test_numbers_are_shown_as_people_read_them():
