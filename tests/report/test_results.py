@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,3 +38,28 @@ def test_levels_of_any_type_can_be_written(tmp_path):
     written = json.loads(json.dumps(results(audit, [])))
     assert written["data"]["reference"].startswith("2021-01-01")
     assert written["graph"]["variables"] == ["a", "x", "z"]
+
+
+def keys(value, at=""):
+    """Paths to everything in some results; ``[]`` is an entry of a list, ``*`` a name of the analyst's."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from keys(part, f"{at}.*" if at in NAMED else f"{at}.{name}".lstrip("."))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for part in value:
+            yield from keys(part, f"{at}[]")
+    else:
+        yield at
+
+
+NAMED = {"settings.degrees", "model_a.scales", "baselines"}
+
+
+def test_every_key_is_documented_and_every_documented_key_is_written(demonstration, hostile_results):
+    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    documented = re.findall(r"`([^`]+)`", " ".join(cells))
+    assert len(documented) == len(set(documented))
+    assert set(keys(demonstration.results)) == set(documented)
+    written = {key.partition("[]")[0] for key in documented}
+    assert {key.partition("[]")[0] for key in keys(hostile_results)} <= written

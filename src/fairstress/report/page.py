@@ -8,6 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jinja2
+from markupsafe import Markup, escape
+
 from fairstress.errors import FairstressError
 from fairstress.report.markup import printable
 
@@ -25,48 +28,61 @@ def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = F
 
 def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
     """Give the report of some results as HTML; the same results give the same page, byte for byte."""
-    import jinja2  # takes long to import, and only pages need it
-    import markupsafe
+    shared = dict(content)
+    if not labels and shared.get("people"):
+        shared["people"] = [{**row, "label": None} for row in shared["people"]]
+    text = (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            r=shared,
+            labels=labels,
+            data=Markup(embedded(shared)),
+            style=Markup(_part("page.css")),
+            script=Markup(_part("page.js")),
+        )
+    )
+    return str(text)
 
-    folder = resources.files("fairstress.report") / "template"
+
+def _environment() -> jinja2.Environment:
+    """Templates that escape whatever is text, and refuse what is not there."""
     environment = jinja2.Environment(
-        loader=jinja2.DictLoader({TEMPLATE: (folder / TEMPLATE).read_text(encoding="utf-8")}),
+        loader=jinja2.DictLoader({TEMPLATE: _part(TEMPLATE)}),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-
-    def number(value: float | None, digits: int = 4, size: bool = False, floor: float = 0.0) -> markupsafe.Markup:
-        """A number with its full value behind it; ``size`` leaves out the sign, and up to ``floor`` it is 0."""
-        if value is None:
-            return markupsafe.Markup("none")
-        seen = 0 if abs(value) <= floor else abs(value) if size else value
-        return markupsafe.Markup('<data value="{}">{}</data>').format(repr(value), shown(seen, digits))
-
-    def name(text: Any) -> markupsafe.Markup:
-        """A name of the analyst's: text in its own direction, whatever it holds."""
-        return markupsafe.Markup("<bdi>{}</bdi>").format(printable(str(text)))
-
-    def written(value: Any) -> markupsafe.Markup:
-        """Settings as JSON, to be read and not to be run."""
-        return markupsafe.escape(
-            "\n".join(map(printable, json.dumps(value, indent=2, ensure_ascii=False).splitlines()))
-        )
-
     environment.filters.update(number=number, name=name, written=written)
-    shared = dict(content)
-    if not labels and shared.get("people"):
-        shared["people"] = [{**row, "label": None} for row in shared["people"]]
-    text = environment.get_template(TEMPLATE).render(
-        r=shared,
-        labels=labels,
-        data=markupsafe.Markup(embedded(shared)),
-        style=markupsafe.Markup((folder / "page.css").read_text(encoding="utf-8")),
-        script=markupsafe.Markup((folder / "page.js").read_text(encoding="utf-8")),
-    )
-    return str(text)
+    return environment
+
+
+def _part(file: str) -> str:
+    return (resources.files("fairstress.report") / "template" / file).read_text(encoding="utf-8")
+
+
+# ---------------------------------------------------------------- numbers, names and data in HTML
+
+
+def number(value: float | None, digits: int = 4, size: bool = False, floor: float = 0.0) -> Markup:
+    """A number with its full value behind it; ``size`` leaves out the sign, and up to ``floor`` it is 0."""
+    if value is None:
+        return Markup("none")
+    seen = 0 if abs(value) <= floor else abs(value) if size else value
+    return Markup('<data value="{}">{}</data>').format(repr(value), shown(seen, digits))
+
+
+def name(text: Any) -> Markup:
+    """A name of the analyst's: text in its own direction, whatever it holds."""
+    return Markup("<bdi>{}</bdi>").format(printable(str(text)))
+
+
+def written(value: Any) -> Markup:
+    """Settings as JSON, to be read and not to be run."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    return escape("\n".join(map(printable, lines)))
 
 
 def shown(value: float, digits: int = 4) -> str:

@@ -15,9 +15,9 @@
   }
   const cfu = (x, digits) => shown(x !== null && Math.abs(x) <= noise ? 0 : x, digits);
   // control characters and those that reverse text are written out, as in the tables
-  const visible = (text) => String(text).replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (c) => {
-    const code = c.charCodeAt(0), hex = code.toString(16);
-    return code < 256 ? "\\x" + hex.padStart(2, "0") : "\\u" + hex.padStart(4, "0");
+  const visible = (text) => String(text).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (c) => {
+    const code = c.charCodeAt(0), letter = { "\n": "n", "\r": "r", "\t": "t" }[c];
+    return "\\" + (letter || (code < 256 ? "x" + code.toString(16).padStart(2, "0") : "u" + code.toString(16).padStart(4, "0")));
   });
   function short(text, most) {
     const letters = [...visible(text)]; // by characters, so that none is cut in half
@@ -195,6 +195,19 @@
       free = y;
     }
   }
+  const broken = (levels) => levels.filter((level) => level.breaking_point !== null && level.breaking_point <= points[last].p_max);
+  function drawLine(svg, X, Y, levels, fits) {
+    // the curve is known at the budgets, and where it reaches a level
+    const known = [...points.map((p) => [p.p_max, p.cfu]), ...broken(levels).map((level) => [level.breaking_point, level.value])];
+    const line = known.filter(([, y]) => fits(y)).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    make(svg, "path", { class: "curve", d: line.map(([x, y], i) => `${i ? "L" : "M"}${X(x)} ${Y(y)}`).join("") });
+  }
+  function drawBreaking(svg, X, Y, levels) {
+    for (const level of broken(levels)) {
+      const diamond = make(svg, "path", { class: "breaking", d: `M${X(level.breaking_point)} ${Y(level.value)}m0 -7l7 7l-7 7l-7 -7z`, "data-p-max": level.breaking_point });
+      make(diamond, "title", {}, `${visible(level.name)}, CFU ${shown(level.value)}: reached from p_max ${shown(level.breaking_point)} on`);
+    }
+  }
   function drawMarks(svg, frame, X) {
     let taken = [-Infinity, -Infinity];
     for (const mark of r.marks || []) {
@@ -214,6 +227,10 @@
       const at = { cx: X(point.p_max), cy: fits(point.cfu) ? Y(point.cfu) : Y.floor };
       make(dot, "circle", { class: "hit", ...at, r: 12 });
       make(dot, "circle", { class: "dot", ...at, r: 5.5 });
+      if (point.cfu_unpenalised !== null && fits(point.cfu_unpenalised)) {
+        const y = Y(point.cfu_unpenalised);
+        make(dot, "line", { class: "bare", x1: at.cx - 10, x2: at.cx + 10, y1: y, y2: y });
+      }
       make(dot, "title", {}, text);
       for (const event of ["mouseenter", "focus", "click"]) dot.addEventListener(event, () => show(i));
       dot.addEventListener("keydown", (event) => {
@@ -233,12 +250,11 @@
     const X = scale(0, points[last].p_max || 1, frame.left, frame.right);
     const svg = canvas(box, width, height, "group", "Worst-case CFU for each budget; the table below has the values.");
     drawAxes(svg, frame, X, Y, at);
-    const path = (key) => points.filter((p) => p[key] !== null && fits(p[key])).map((p, i) => `${i ? "L" : "M"}${X(p.p_max)} ${Y(p[key])}`).join("");
-    make(svg, "path", { class: "curve", d: path("cfu") });
-    make(svg, "path", { class: "without", d: path("cfu_unpenalised") });
+    drawLine(svg, X, Y, levels, fits);
     const now = make(svg, "line", { class: "now", y1: frame.top, y2: frame.bottom });
     drawLevels(svg, frame, Y, levels);
     drawMarks(svg, frame, X);
+    drawBreaking(svg, X, Y, levels);
     const dots = drawDots(svg, X, Y, fits);
     showCurrent = () => {
       ["x1", "x2"].forEach((end) => now.setAttribute(end, X(points[current].p_max)));
