@@ -113,20 +113,15 @@ def gather(
     say("the worst case for each budget")
     curve = audit.curve(sorted({*map(float, budgets), float(p_max)}), **limits)
     named = _levels(audit, levels or {})
-    say("profiles of each pair")
-    profiles = tuple(audit.profile(pair, grid) for pair in audit.graph.pairs)
-    say("who is affected")
     worst = next(point for point in curve.points if point.p_max == p_max)
-    say("which pairs matter")
-    pairs = _pairs(audit, p_max, worst, limits)
-    say("other set-ups")
+    say("who is affected, which pairs matter, other set-ups")
     return Dossier(
         audit=audit,
         date=date.today().isoformat(),
         p_max=float(p_max),
         reason=reason,
         check=check,
-        profiles=profiles,
+        profiles=tuple(audit.profile(pair, grid) for pair in audit.graph.pairs),
         curve=curve,
         levels=named,
         breaking_points=tuple(curve.breaking_point(level.value) for level in named),
@@ -135,7 +130,7 @@ def gather(
         people=_people(audit, worst),
         people_features=_people_features(audit, worst),
         by_group=_by_group(audit, worst),
-        pairs=pairs,
+        pairs=_pairs(audit, p_max, worst, limits),
         benchmarks=_benchmarks(audit),
         variants=_variants(audit, p_max, limits),
     )
