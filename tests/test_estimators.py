@@ -28,7 +28,7 @@ CHOSEN = {"penalties": [0.1, 10.0], "cv": KFold(3, shuffle=True, random_state=5)
 # ---------------------------------------------------------------- scikit-learn's own checks
 
 FEW_ROWS = "57 rows of 30 columns: fairstress refuses fewer rows than structural weights"
-NO_ERROR = "12 rows with 4 distinct values: a cubic leaves a feature no error, which fairstress refuses"
+NO_ERROR = "16 rows, 4 of them distinct: a cubic leaves a feature no error, which fairstress refuses"
 FAILS = {"check_sample_weight_equivalence_on_dense_data": FEW_ROWS}
 FAILS_WITH_CUBICS = {"check_sample_weights_shape": NO_ERROR, "check_sample_weights_not_overwritten": NO_ERROR}
 
