@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fairstress as fs
@@ -120,3 +121,36 @@ def test_results_do_not_depend_on_the_number_of_threads():
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         found.add(run.stdout)
     assert len(found) == 1
+
+
+# ---------------------------------------------------------------- the same audit, set up otherwise
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": DecisionTreeRegressor(max_depth=3), "random_state": 0},
+        {"predictor": lambda frame: frame["x"] + frame["z"] ** 2, "predictor_input": "features"},
+        {"measure": "absolute"},
+        {"measure": 0.9},
+    ],
+    ids=["a tree", "a function of columns", "absolute", "a quantile"],
+)
+def test_refitted_without_changes_it_is_the_same_audit(options):
+    graph = fs.CausalGraph.parse("a -> x -> z; a <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, max_degree=2, **options)
+    again, P = audit.refitted(), {("a", "z"): 0.4}
+    assert again.cfu(P) == pytest.approx(audit.cfu(P), rel=1e-12)
+    assert again.settings == audit.settings
+    for name, baseline in audit.baselines.items():
+        assert again.baselines[name].unfairness == pytest.approx(baseline.unfairness, rel=1e-9)
+        assert again.baseline_cfu(name, P) == pytest.approx(audit.baseline_cfu(name, P), rel=1e-9)
+
+
+def test_refitted_on_the_scale_of_log_odds_it_stays_there():
+    graph = fs.CausalGraph.parse("a -> x -> z; a <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame.assign(y=frame["y"] > 0), graph, max_degree=1, predictor_scale="log-odds")
+    P = {("a", "z"): 0.4}
+    assert audit.refitted().cfu(P) == pytest.approx(audit.cfu(P), rel=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize
 
 import fairstress as fs
 from fairstress.errors import SettingError, Status
@@ -115,7 +117,7 @@ def test_one_pair_agrees_with_all_correlations_of_a_fine_grid_as_cuts_at_once(fr
     point = audit.frontier(0.6, [0.5]).points[1]
     cutting = Cutting.of(audit.table, audit.claim, 0.6, lambda claim: None, negligible=0, penalise_constant=False)
     grid = [audit._read({("a", "z"): p}) for p in np.linspace(-0.6, 0.6, 61)]
-    whole = minimax(cutting.loss, np.array([unfairness_matrix(audit.claim, P) for P in grid]), 0.5)
+    whole = minimax(cutting.accuracy.quadratic, np.array([unfairness_matrix(audit.claim, P) for P in grid]), 0.5)
     # the loop may stop where the worst case exceeds that of its cuts by 0.1 %
     assert point.loss + 0.5 * point.cfu == pytest.approx(whole.value, rel=1e-3)
 
@@ -149,11 +151,16 @@ def predictions(audit):
     return audit.claim.predict(rows, eps)[audit.table.row_of]
 
 
-def test_the_frame_has_a_row_per_predictor_with_the_baselines_as_they_are(audit, frontier):
+def test_the_frame_has_a_row_per_predictor_with_the_baselines_own_worst_cases(audit, frontier):
     shown = frontier.to_frame().set_index("predictor")
     assert list(shown.index) == ["fair", "sturdier", "sturdier", "sturdier", "unconstrained", "blind"]
+    budget = read_budget(GRAPH, audit.variables, 0.4)
+    scan = budget.matrix(budget.scan(200, np.random.default_rng(3)))
     for name, baseline in audit.baselines.items():
-        assert shown.loc[name, "unfairness"] == baseline.unfairness
+        there = {pair: shown.loc[name, f"{pair[0]} <-> {pair[1]}"] for pair in GRAPH.pairs}
+        assert shown.loc[name, "unfairness"] == pytest.approx(audit.baseline_cfu(name, there), rel=1e-9)
+        assert shown.loc[name, "unfairness"] >= max(e.value for e in evaluate_many(baseline.claim, scan))
+        assert shown.loc[name, "distance"] == baseline.unfairness
         assert shown.loc[name, "r2"] == baseline.r2
     assert {"a <-> x", "a <-> z"} <= set(shown.columns)
     text = frontier.summary()
@@ -161,7 +168,76 @@ def test_the_frame_has_a_row_per_predictor_with_the_baselines_as_they_are(audit,
     assert f"{frontier.points[1].cfu:.4e}" in text
 
 
+# ---------------------------------------------------------------- a two-valued outcome
+
+
+@pytest.fixture(scope="module")
+def decided(frame):
+    """The same people with a yes or no, on the scale of log-odds."""
+    return fs.Audit.fit(frame.assign(y=frame["y"] > 0), GRAPH, predictor_scale="log-odds", random_state=0, **OPTIONS)
+
+
+def test_log_odds_are_made_sturdier_and_another_optimiser_finds_nothing_better(decided):
+    found = decided.frontier(0.4, [0.1])
+    point, cuts = found.points[1], [unfairness_matrix(decided.claim, P.to_numpy()) for P in found.cuts]
+    phi = point.predictor.embedding.values(decided.predictor_inputs().to_numpy())
+    y = decided.table.y
+    penalised = np.arange(phi.shape[1]) > 0
+
+    def objective(theta):
+        linear = phi @ theta
+        deviance = 2 * (np.logaddexp(0, linear) - y * linear).mean()
+        ridge = decided.settings.predictor_penalty * (theta[penalised] ** 2).sum() / len(y)
+        return deviance + ridge + 0.1 * max(theta @ M @ theta for M in cuts)
+
+    own = objective(point.predictor.weights)
+    assert point.loss + 0.1 * point.cfu_of_cuts == pytest.approx(own, rel=1e-8)
+    for seed in range(3):
+        start = point.predictor.weights + 0.1 * np.random.default_rng(seed).standard_normal(phi.shape[1])
+        other = optimize.minimize(objective, start, method="Powell", options={"maxiter": 30, "xtol": 1e-8})
+        assert own <= other.fun * (1 + 1e-9)
+    assert point.cfu < found.shrunk(point) < found.fair.cfu
+    assert point.r2 < found.fair.r2
+
+
+def test_the_shrunk_log_odds_are_as_accurate(decided):
+    point = decided.frontier(0.4, [0.1]).points[1]
+    f, y = decided.claim.predictor.predict(decided.predictor_inputs().to_numpy()), decided.table.y
+    middle = np.log(y.mean() / (1 - y.mean()))
+    drawn = middle + point.shrinkage * (f - middle)
+    deviances = [(np.logaddexp(0, linear) - y * linear).mean() for linear in (drawn, np.full(len(y), middle))]
+    assert 1 - deviances[0] / deviances[1] == pytest.approx(point.r2, abs=1e-5)
+
+
 # ---------------------------------------------------------------- an audit with it
+
+
+def test_fit_takes_the_arguments_of_robust(audit, frame):
+    asked = {"p_max": 0.4, "weight": 1}
+    at_once = fs.Audit.fit(frame, GRAPH, random_state=0, robust=asked, **OPTIONS)
+    assert at_once.sturdier.weight == 1
+    np.testing.assert_array_equal(at_once.claim.predictor.weights, audit.robust(**asked).claim.predictor.weights)
+
+
+@pytest.mark.parametrize(
+    ("robust", "message"),
+    [
+        (0.3, "robust is 0.3: give its arguments, such as {'p_max': 0.3, 'weight': 10}"),
+        ({"p_max": 0.3}, "robust lacks 'weight'"),
+        ({"weight": 3}, "robust lacks 'p_max'"),
+        ({"p_max": 0.3, "wieght": 3}, "robust has no argument 'wieght'; did you mean 'weight'?"),
+        ({"p_max": 0.3, "weight": 3, "self": 1}, "robust has no argument 'self'"),
+    ],
+)
+def test_arguments_of_robust_that_are_none_are_refused_before_anything_is_fitted(frame, robust, message):
+    with pytest.raises(SettingError, match=re.escape(message)):
+        fs.Audit.fit(frame, GRAPH, robust=robust, **OPTIONS)
+
+
+def test_refitted_to_other_settings_it_keeps_the_sturdier_predictor(audit):
+    sturdy = audit.robust(0.4, 1)
+    assert sturdy.refitted(penalty=0).claim.predictor is sturdy.claim.predictor
+    assert sturdy.refitted().cfu({("a", "x"): 0.3}) == pytest.approx(sturdy.cfu({("a", "x"): 0.3}), rel=1e-12)
 
 
 def test_an_audit_with_the_sturdier_predictor_has_the_worst_case_of_its_point(audit, frontier):
@@ -197,8 +273,13 @@ def _around(pair, h):
 
 def test_what_cannot_be_made_sturdier_is_refused_with_a_sentence(audit, frame):
     logistic = fs.Audit.fit(frame.assign(y=frame["y"] > 0), GRAPH, **OPTIONS)
-    with pytest.raises(SettingError, match="the audited predictor is logistic"):
+    with pytest.raises(SettingError, match=r"gives probabilities.*predictor_scale='log-odds'"):
         logistic.frontier(0.3)
+    brought = fs.Audit.fit(frame, GRAPH, predictor=lambda Z: Z[:, 0], **OPTIONS)
+    with pytest.raises(SettingError, match="the user's own"):
+        brought.frontier(0.3)
+    with pytest.raises(SettingError, match="measure is 'absolute'"):
+        fs.Audit.fit(frame, GRAPH, measure="absolute", **OPTIONS).frontier(0.3)
     with pytest.raises(SettingError, match="a sturdier one already"):
         audit.robust(0.3, 1).frontier(0.3)
 

@@ -1,5 +1,5 @@
 """The corridor: strings data, models and sensitivity together; what a user holds."""
 
-from fairstress.audit.stressed import Audit
+from fairstress.audit.reported import Audit
 
 __all__ = ["Audit"]

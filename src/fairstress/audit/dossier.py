@@ -20,7 +20,7 @@ from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.sensitivity.yardstick import Benchmarks
 
 if TYPE_CHECKING:
-    from fairstress.audit.stressed import Audit
+    from fairstress.audit.reported import Audit
 
 Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())

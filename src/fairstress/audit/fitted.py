@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.data import Folds, Table, read_table
+from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import residuals, worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.foreign import DIGITS, RESIDUALS, Brought, read_brought
+from fairstress.model.foreign import DIGITS, Brought
 from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
-from fairstress.model.view import FAIR_PART, RESIDUAL, RawColumns
+from fairstress.model.view import FAIR_PART, RawColumns
 from fairstress.sensitivity.affected import Affected, affected
 from fairstress.sensitivity.claim import (
     PROBABILITY,
@@ -29,15 +29,12 @@ from fairstress.sensitivity.claim import (
     Claim,
     ClaimBuilder,
     Settings,
-    check_sizes,
     read_baseline,
-    read_scale,
     without_penalty,
 )
 from fairstress.sensitivity.decisions import flip_shares, read_threshold
 from fairstress.sensitivity.evaluate import cfu_by_row, evaluate
 from fairstress.sensitivity.functional import by_levels
-from fairstress.sensitivity.measure import read_measure
 from fairstress.sensitivity.profile import Context, rounding
 from fairstress.threads import one_thread
 
@@ -55,120 +52,6 @@ class Fitted:
     baselines: dict[str, Baseline]
     embedding: EmbeddingFactory = Polynomial.of
     brought: Brought | None = None  # the analyst's own predictor
-
-    @classmethod
-    @one_thread
-    def fit(
-        cls,
-        frame: Any,
-        graph: CausalGraph,
-        *,
-        reference: Any = None,
-        shift: float | None = None,
-        contrast: Any = None,
-        degrees: Mapping[str, int] | None = None,
-        penalty: float | None = None,
-        predictor_degree: int | None = None,
-        predictor_penalty: float | None = None,
-        max_degree: int = 3,
-        penalties: Sequence[float] | None = None,
-        cv: Folds = 5,
-        sample_weight: ArrayLike | None = None,
-        penalise_constant: bool = False,
-        embedding: EmbeddingFactory = Polynomial.of,
-        mixed: str = "residual",
-        outcome_type: str | None = None,
-        predictor: Any = None,
-        predictor_input: str | Callable[[pd.DataFrame], Any] = RESIDUALS,
-        predictor_gradient: str | Callable[[Any], Any] | None = None,
-        predictor_scale: str = PROBABILITY,
-        measure: str | float | Callable[[Array, Array], float] = "squared",
-        random_state: int | None = None,
-    ) -> Self:
-        """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
-
-        Parameters
-        ----------
-        frame
-            A pandas, polars or pyarrow table with a column for every name of the graph.
-        graph
-            The causal graph.
-        reference
-            Level of the protected attribute that the others are compared with, of two levels the one coded +1; without
-            it the last in sorted order.
-        shift
-            How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
-        contrast
-            Levels, or values of a numeric attribute, that people are moved to; without it all other levels. A person's
-            CFU is the mean over them.
-        degrees
-            Degree of the embedding by feature; features that are left out are chosen.
-        penalty
-            Ridge penalty shared by the structural equations.
-        predictor_degree, predictor_penalty
-            The same for the predictor and the baselines.
-        max_degree, penalties, cv
-            What cross-validation chooses from (penalties: ten from 1e-4 to 1e4), and its number of contiguous folds,
-            or splits that test every row once, such as ``list(KFold(5, shuffle=True).split(frame))``.
-        sample_weight
-            One weight per row; weight 2 is the row twice.
-        penalise_constant
-            Whether constants bear the ridge penalty, as in the paper; CFU then depends on where zero lies.
-        embedding
-            Makes the embedding of an equation from its inputs and degree; all monomials without it.
-        mixed
-            How a feature that fair and unfair paths lead to enters the predictor: ``"residual"``, or ``"fair part"``,
-            the value that Model A gives it with the reference level on unfair edges.
-        outcome_type
-            ``"number"`` or ``"classes"``; without it an outcome of two values is classes, any other a number.
-        predictor
-            A predictor of your own in place of the polynomial: a scikit-learn regressor or classifier, which is copied
-            and fitted unless it is fitted already; a PyTorch module in evaluation mode; or a function. For a two-valued
-            outcome it gives the probability of the last level.
-        predictor_input
-            What your predictor looks at. ``"residuals"``: an array with Model A's residuals of the standardised
-            features, those of `predictor_inputs`. ``"features"``: a data frame of the protected attribute and the
-            features with the table's names and units; a fitted estimator gets the columns that it was fitted to, a
-            module an array in which levels are coded. A function of that data frame gives the predictor what it
-            returns.
-        predictor_gradient
-            Where your predictor's derivatives come from: ``"none"``; ``"differences"``, for a smooth one;
-            ``"autograd"``, what a module has by itself; or a function that gives them by the residuals, or by the
-            features in the table's units. Without derivatives, searches only compare values: for few pairs.
-        predictor_scale
-            For a two-valued outcome: ``"probability"``, or ``"log-odds"`` to measure changes of these.
-        measure
-            What is made of everyone's change of prediction: ``"squared"``, its mean square, which is CFU;
-            ``"absolute"``, its mean size; ``"max"``, its largest size; a number between 0 and 1, that quantile of its
-            size; or a function of changes and weights.
-        random_state
-            Seed of every step that draws random numbers. Fitting draws none, but a brought estimator may.
-        """
-        if mixed not in (RESIDUAL, FAIR_PART):
-            raise SettingError(f"mixed is {mixed!r}: give '{RESIDUAL}' or '{FAIR_PART}'")
-        if not isinstance(penalise_constant, bool | np.bool_):
-            raise SettingError(f"penalise_constant is {penalise_constant!r}: give True or False")
-        table = read_table(
-            frame,
-            graph,
-            reference=reference,
-            shift=shift,
-            contrast=contrast,
-            sample_weight=sample_weight,
-            centre_outcome=not penalise_constant,  # a penalised constant depends on where zero lies
-            outcome_type=outcome_type,
-        )
-        choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
-        fair_part = mixed == FAIR_PART
-        brought = read_brought(predictor, predictor_input, predictor_gradient, random_state)
-        way = (brought, read_scale(predictor_scale, table), read_measure(measure))
-        folds = table.folds(cv)
-        builder = ClaimBuilder(table, folds, choice, embedding, bool(penalise_constant), fair_part, *way)
-        design, structural_penalty = builder.structure()
-        check_sizes(table, design)
-        claim = builder.claim(design, structural_penalty)
-        settings = builder.settings(claim, structural_penalty, max_degree, len(folds), random_state)
-        return cls(graph, table, settings, claim, builder.baselines(claim), embedding, brought)
 
     # ------------------------------------------------------------ the two models
 
@@ -219,13 +102,14 @@ class Fitted:
         settings, table = self.settings, self.table if keep is None else self.table.keep(np.asarray(keep, dtype=bool))
         chosen = {**settings.degrees, **(degrees or {})}
         fixed = (chosen, settings.penalty if penalty is None else penalty)
-        predictor = (settings.predictor_degree, settings.predictor_penalty)
+        predictor = (settings.predictor_degree or 1, settings.predictor_penalty or 0.0)  # a brought one has neither
         choice = Choice.of(self.graph, *fixed, *predictor, settings.max_degree, settings.penalties)
-        fair_part = settings.mixed == FAIR_PART
-        builder = ClaimBuilder(table, [], choice, self.embedding, settings.penalise_constant, fair_part)
+        way = (settings.mixed == FAIR_PART, self.brought, settings.predictor_scale, self.claim.measure)
+        builder = ClaimBuilder(table, [], choice, self.embedding, settings.penalise_constant, *way)
         claim = builder.claim(*builder.structure())
         changed = builder.settings(claim, fixed[1], settings.max_degree, settings.cv, settings.random_state)
-        return type(self)(self.graph, table, changed, claim, builder.baselines(claim), self.embedding)
+        baselines = builder.baselines(claim, like=self.baselines)
+        return replace(self, table=table, settings=changed, claim=claim, baselines=baselines)
 
     # ------------------------------------------------------------ how unfair
 

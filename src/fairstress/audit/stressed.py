@@ -1,19 +1,17 @@
-"""The corridor: strings data, models and sensitivity together; what a user holds."""
+"""The stress: what an audit asks of Model B, with every correlation that a budget allows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstress.audit.dossier import Dossier, gather
+from fairstress.audit.fitting import Fitting
 from fairstress.audit.pictured import Pictured
-from fairstress.audit.sturdy import Sturdy
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
 from fairstress.model.design import describer
@@ -42,18 +40,8 @@ Bounds = Mapping[tuple[str, str], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Audit(Pictured, Sturdy):
-    """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
-
-    Examples
-    --------
-    >>> import fairstress as fs
-    >>> graph = fs.CausalGraph.parse(
-    ...     "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
-    >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White")
-    >>> f"{audit.cfu({('ugpa', 'lsat'): 0.9}):.1e}"
-    '2.0e-06'
-    """
+class Stressed(Pictured, Fitting):
+    """A fitted claim under stress: one pair along a grid, the worst case within a budget, bounds, yardsticks."""
 
     # ------------------------------------------------------------ before any curve
 
@@ -309,74 +297,6 @@ class Audit(Pictured, Sturdy):
         """
         given = {"columns": columns, "groups": groups, "pairs": pairs, "multiples": multiples}
         return benchmarks(self.table, self.claim.design, self.embedding, **given)
-
-    @one_thread
-    def dossier(self, p_max: float = 0.3, **questions: Any) -> Dossier:
-        """Gather what a report shows; arguments are those of `report`."""
-        return gather(self, p_max, **questions)
-
-    def report(
-        self,
-        path: str | Path,
-        p_max: float = 0.3,
-        *,
-        labels: bool = False,
-        source: Mapping[str, str] | None = None,
-        **questions: Any,
-    ) -> Dossier:
-        """Write a report that people can read: one HTML file with everything in it.
-
-        Parameters
-        ----------
-        path
-            Where to write it.
-        p_max
-            The agreed budget.
-        labels
-            Whether to show the labels of the rows that move most; they may name people.
-        source
-            ``file`` and ``sha256`` of the data, for the record.
-        questions
-            ``reason`` for the budget, ``budgets`` of the curve, ``levels`` as ``{name: (CFU, reason)}``, ``budget`` and
-            ``min_eigenvalue`` as in `worst_case`.
-
-        Returns
-        -------
-        Dossier
-            What was found.
-        """
-        from fairstress.report.page import write_page
-        from fairstress.report.results import dossier_results
-
-        found = self.dossier(p_max, **questions)
-        write_page(path, dossier_results(found, source=source), labels=labels)
-        return found
-
-    def summary(self) -> str:
-        """Say in prose what was assumed and fitted."""
-        from fairstress.report.summary import audit_summary
-
-        return audit_summary(self)
-
-    def to_latex(self) -> str:
-        """Write the least that a report should say in LaTeX; it needs the package booktabs."""
-        from fairstress.report.markup import to_latex
-        from fairstress.report.tables import audit_table
-
-        return to_latex(audit_table(self))
-
-    def to_markdown(self) -> str:
-        """Write the least that a report should say in Markdown."""
-        from fairstress.report.markup import to_markdown
-        from fairstress.report.tables import audit_table
-
-        return to_markdown(audit_table(self))
-
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
-        from fairstress.report.tables import audit_table
-
-        return to_html(audit_table(self))
 
     # ------------------------------------------------------------ inside
 

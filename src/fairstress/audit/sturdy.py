@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
 from fairstress.audit.fitted import Fitted
 from fairstress.errors import SettingError
 from fairstress.sensitivity.budget import Budget, read_budget
@@ -44,14 +46,15 @@ class Sturdy(Fitted):
 
         For each weight, among the predictors with the audited one's inputs, degree and penalty, the one with the
         smallest mean squared error, plus penalty per person, plus weight times worst-case CFU. Weight 0 is the audited
-        predictor.
+        predictor. For a two-valued outcome it is the mean deviance, and the audit must be on the scale of log-odds.
 
         Parameters
         ----------
         p_max, budget, min_eigenvalue, bounds, starts, random_state
             As in `worst_case`.
         weights
-            What a unit of worst-case CFU costs in units of mean squared error; 0 is always among them.
+            What a unit of worst-case CFU costs in units of mean squared error (or mean deviance); 0 is always among
+            them.
         progress
             Called with (weights done, weights in all).
 
@@ -71,7 +74,7 @@ class Sturdy(Fitted):
         limits = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
         chosen = read_weights(weights)
         cutting = self._cutting(p_max, starts, random_state, limits)
-        return trace_frontier(cutting, chosen, self.baselines, self.outcome_variance, progress)
+        return trace_frontier(cutting, chosen, self.baselines, self._yardstick, progress)
 
     @one_thread
     def robust(
@@ -95,6 +98,15 @@ class Sturdy(Fitted):
         chosen = read_weight(weight)
         found = self._cutting(p_max, starts, random_state, limits).solve(chosen)
         return replace(self, claim=replace(self.claim, predictor=found.predictor), sturdier=found)
+
+    def refitted(
+        self, *, degrees: Mapping[str, int] | None = None, penalty: float | None = None, keep: ArrayLike | None = None
+    ) -> Self:
+        """See `Fitted.refitted`; a sturdier predictor is taken as it is, not made anew."""
+        found = super().refitted(degrees=degrees, penalty=penalty, keep=keep)
+        if self.sturdier is None:
+            return found
+        return replace(found, claim=replace(found.claim, predictor=self.claim.predictor))
 
     # ------------------------------------------------------------ inside
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 from threadpoolctl import ThreadpoolController
 
 from fairstress.errors import FairstressError, SettingError
@@ -16,7 +15,7 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.autograd import call_module, check_module, is_module, module_slopes
 from fairstress.model.embedding import Input
-from fairstress.model.predictor import ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT
+from fairstress.model.predictor import ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT, null_deviance
 from fairstress.model.scikit import fit_clone, is_estimator, is_fitted, predictions
 from fairstress.model.view import Lens, RawColumns, View
 
@@ -287,13 +286,12 @@ def _given_slopes(brought: Brought, table: Table, Z: Array, raw: bool) -> Array:
 def _explained(table: Table, predicted: Array) -> float | None:
     """In-sample share of the variance, or of the deviance of a two-valued outcome; None for no probability."""
     rows = table.rows
-    mean = rows.y.sum() / rows.n
     if table.outcome_levels is None:
+        mean = rows.y.sum() / rows.n
         errors = float((rows.y_square - 2 * rows.y * predicted + rows.weight * predicted**2).sum())
         return 1 - errors / float(rows.y_square.sum() - rows.n * mean**2)
     if not ((predicted >= 0) & (predicted <= 1)).all():
         return None
     p = np.clip(predicted, 1e-15, 1 - 1e-15)  # a tree may be certain
     deviance = -2 * float((rows.y * np.log(p) + (rows.weight - rows.y) * np.log1p(-p)).sum())
-    null = -2 * rows.n * float(special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
-    return 1 - deviance / null
+    return 1 - deviance / null_deviance(rows)

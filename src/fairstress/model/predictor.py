@@ -215,6 +215,12 @@ def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) ->
     return total
 
 
+def null_deviance(rows: Rows) -> float:
+    """The same of a model that gives everyone the mean outcome."""
+    mean = rows.y.sum() / rows.n
+    return -2 * rows.n * float(special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
+
+
 def logistic_weights(
     rows: Rows,
     embedding: Polynomial,
@@ -226,7 +232,7 @@ def logistic_weights(
 ) -> Array:
     """Minimise deviance plus penalty by Newton with step halving; ``tolerance`` is a decrease per person."""
     theta = np.zeros(penalties.size) if start is None else start
-    value, g, H = _penalised(rows, embedding, source, penalties, theta)
+    value, g, H = penalised_deviance(rows, embedding, source, penalties, theta)
     for _ in range(100):
         try:
             step = -ridge(H, g, np.zeros(g.size))
@@ -237,10 +243,10 @@ def logistic_weights(
             break
         if settled:
             return np.asarray(theta + step)
-        trial = _penalised(rows, embedding, source, penalties, theta + step)
+        trial = penalised_deviance(rows, embedding, source, penalties, theta + step)
         while trial[0] > value and np.abs(step).max() > 1e-12:
             step = step / 2
-            trial = _penalised(rows, embedding, source, penalties, theta + step)
+            trial = penalised_deviance(rows, embedding, source, penalties, theta + step)
         theta, (value, g, H) = theta + step, trial
     raise SettingError(_SEPARATED)
 
@@ -251,7 +257,7 @@ _SEPARATED = (
 )
 
 
-def _penalised(
+def penalised_deviance(
     rows: Rows, embedding: Polynomial, source: Source, penalties: Array, theta: Array
 ) -> tuple[float, Array, Array]:
     """Deviance plus penalty, with gradient and Hessian, in one pass over the rows."""
@@ -269,6 +275,4 @@ def _penalised(
 def _logistic(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:
     """Logistic weights, and the share of the deviance explained."""
     theta = logistic_weights(rows, embedding, source, penalties)
-    mean = rows.y.sum() / rows.n
-    null = -2 * rows.n * (special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
-    return theta, 1 - deviance(rows, embedding, source, theta) / float(null)
+    return theta, 1 - deviance(rows, embedding, source, theta) / null_deviance(rows)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairstress.errors import Status
 from fairstress.report.markup import WIDTH
 
 if TYPE_CHECKING:
-    from fairstress.sensitivity.frontier import Frontier
+    from fairstress.sensitivity.frontier import Frontier, Rival
     from fairstress.sensitivity.robust import SturdyPredictor
 
 
@@ -18,8 +20,9 @@ def frontier_summary(found: Frontier) -> str:
     worst = found.fair.worst_case
     floor = f", least eigenvalue {worst.floor:g}" if len(worst.pairs) > 1 else ""
     title = f"Accuracy against the worst-case CFU within the {worst.budget} budget p_max = {worst.p_max:g}{floor}"
-    lines = [f"{'predictor':<16}{'weight':>9}{'R2':>10}{'worst-case CFU':>17}{'share':>9}{'fair one shrunk':>18}"]
+    lines = [f"{'predictor':<16}{'weight':>9}{'R2':>10}{'worst-case CFU':>17}{'share':>11}{'fair one shrunk':>18}"]
     lines += [_line(point, found) for point in found.points]
+    lines += [_rival_line(rival, found) for rival in found.rivals]
     words = (_columns(), _baselines(found), _method(found))
     parts = [title, "\n".join(lines), *(textwrap.fill(text, WIDTH) for text in words)]
     return "\n\n".join(parts)
@@ -27,8 +30,17 @@ def frontier_summary(found: Frontier) -> str:
 
 def _line(point: SturdyPredictor, found: Frontier) -> str:
     name = "sturdier" if point.weight else "fair (audited)"
-    share = f"{100 * point.cfu / found.fair.cfu:.1f} %" if found.fair.cfu > 0 else ""
-    return f"{name:<16}{point.weight:>9g}{point.r2:>10.5f}{point.cfu:>17.4e}{share:>9}{found.shrunk(point):>18.4e}"
+    known = f"{name:<16}{point.weight:>9g}{point.r2:>10.5f}{point.cfu:>17.4e}{_share(point.cfu, found):>11}"
+    return f"{known}{found.shrunk(point):>18.4e}"
+
+
+def _rival_line(rival: Rival, found: Frontier) -> str:
+    cfu = rival.worst_case.value
+    return f"{rival.baseline.name:<25}{rival.baseline.r2:>10.5f}{cfu:>17.4e}{_share(cfu, found):>11}"
+
+
+def _share(cfu: float, found: Frontier) -> str:
+    return f"{100 * cfu / found.fair.cfu:.1f} %" if found.fair.cfu > 0 else ""
 
 
 def _columns() -> str:
@@ -40,10 +52,13 @@ def _columns() -> str:
 
 
 def _baselines(found: Frontier) -> str:
-    levels = [f"{b.name} has R2 {b.r2:.5f} and unfairness {b.unfairness:.4g}" for b in found.baselines.values()]
+    names = " and ".join(rival.baseline.name for rival in found.rivals)
+    variance = (
+        f"; the outcome's variance is {found.outcome_variance:.4g}" if np.isfinite(found.outcome_variance) else ""
+    )
     return (
-        f"For comparison: {'; '.join(levels)}. A baseline's unfairness is its mean squared distance from the fair "
-        f"predictor, not its worst case. R2 is in-sample; the outcome's variance is {found.outcome_variance:.4g}."
+        f"The baselines, {names}, ignore the graph; their worst cases are their own, each at its own correlation. "
+        f"R2 is in-sample{variance}."
     )
 
 

@@ -271,12 +271,20 @@ class ClaimBuilder:
         )
         return fit_predictor(self.table.rows, source, degree, penalty, **options)
 
-    def baselines(self, claim: Claim) -> dict[str, Baseline]:
-        """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
+    def baselines(self, claim: Claim, like: Mapping[str, Baseline] | None = None) -> dict[str, Baseline]:
+        """Fit the predictors that ignore the graph and measure how far they are from the audited one.
+
+        Degree and penalty are chosen, or those of baselines ``like`` these.
+        """
         describe = describer(self.table)
         features = tuple(variable for name in self.table.graph.features for variable in describe(name))
         shown = {"unconstrained": (*describe(self.table.graph.protected),), "blind": ()}
-        return {name: self._baseline(name, own, features, claim) for name, own in shown.items()}
+        makers = {name: self._fixed_to(like[name]) if like else self for name in shown}
+        return {name: makers[name]._baseline(name, own, features, claim) for name, own in shown.items()}
+
+    def _fixed_to(self, baseline: Baseline) -> ClaimBuilder:
+        degrees, penalties = (baseline.degree,), (baseline.penalty,)
+        return replace(self, choice=replace(self.choice, predictor_degrees=degrees, predictor_penalties=penalties))
 
     def _baseline(self, name: str, own: tuple[Input, ...], features: tuple[Input, ...], claim: Claim) -> Baseline:
         lens = RawColumns.of(own, features)

@@ -11,8 +11,15 @@ import pandas as pd
 from fairstress.sensitivity.claim import Baseline
 from fairstress.sensitivity.profile import Progress
 from fairstress.sensitivity.robust import TOLERANCE, Cutting, SturdyPredictor
+from fairstress.sensitivity.worst_case import WorstCase
 
-WORST, DISTANCE = "worst-case CFU", "distance from the fair predictor"
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A baseline, and how unfair it is at worst within the same budget."""
+
+    baseline: Baseline
+    worst_case: WorstCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +31,9 @@ class Frontier:
     """
 
     points: tuple[SturdyPredictor, ...]  # from weight 0 on
-    baselines: dict[str, Baseline]
+    rivals: tuple[Rival, ...]
     cuts: tuple[pd.DataFrame, ...]  # (m, m) each
-    outcome_variance: float
+    outcome_variance: float  # NaN where CFU is not in its units
 
     @property
     def fair(self) -> SturdyPredictor:
@@ -45,9 +52,11 @@ class Frontier:
         predictor, weight
             ``fair``, ``sturdier``, or a baseline's name; the weight is missing for baselines.
         r2
-            In-sample share of the variance explained.
-        unfairness, measured_as
-            The worst-case CFU within the budget; for a baseline the paper's distance from the fair predictor.
+            In-sample share of the variance explained, of the deviance for a two-valued outcome.
+        unfairness
+            The worst-case CFU within the budget.
+        distance
+            Of a baseline: its mean squared distance from the fair predictor, the paper's unfairness.
         shrunk
             The worst-case CFU of the fair predictor drawn towards its mean until it has the same R2: the cheap way.
         gap, rounds, status
@@ -55,7 +64,7 @@ class Frontier:
         a <-> b
             The correlation of each pair at the worst case.
         """
-        return pd.DataFrame([*map(self._row, self.points), *map(_baseline_row, self.baselines.values())])
+        return pd.DataFrame([*map(self._row, self.points), *map(_rival_row, self.rivals)])
 
     def summary(self) -> str:
         """Say in prose what accuracy buys."""
@@ -64,18 +73,17 @@ class Frontier:
         return frontier_summary(self)
 
     def _row(self, point: SturdyPredictor) -> dict[str, object]:
-        worst = point.worst_case
         return {
             "predictor": "sturdier" if point.weight else "fair",
             "weight": point.weight,
             "r2": point.r2,
             "unfairness": point.cfu,
-            "measured_as": WORST,
+            "distance": np.nan,
             "shrunk": self.shrunk(point),
             "gap": point.gap,
             "rounds": point.rounds,
             "status": str(point.status),
-            **{f"{a} <-> {b}": worst.correlation[a][b] for a, b in worst.pairs},
+            **_pairs(point.worst_case),
         }
 
 
@@ -94,18 +102,25 @@ def trace_frontier(
             progress(done, len(weights))
     # a later weight's search may have found a P that an earlier one's missed
     points = [cutting.solve(point.weight) if _is_beaten(cutting, point) else point for point in points]
-    return Frontier(tuple(points), baselines, tuple(cut.found.correlation for cut in cutting.cuts), outcome_variance)
+    rivals = tuple(Rival(b, cutting.make_solver(b.claim)(cutting.p_max)) for b in baselines.values())
+    return Frontier(tuple(points), rivals, tuple(cut.found.correlation for cut in cutting.cuts), outcome_variance)
 
 
 def _is_beaten(cutting: Cutting, point: SturdyPredictor) -> bool:
     return cutting.largest(point.predictor.weights) > (1 + TOLERANCE) * point.cfu
 
 
-def _baseline_row(baseline: Baseline) -> dict[str, object]:
+def _rival_row(rival: Rival) -> dict[str, object]:
     return {
-        "predictor": baseline.name,
+        "predictor": rival.baseline.name,
         "weight": np.nan,
-        "r2": baseline.r2,
-        "unfairness": baseline.unfairness,
-        "measured_as": DISTANCE,
+        "r2": rival.baseline.r2,
+        "unfairness": rival.worst_case.value,
+        "distance": rival.baseline.unfairness,
+        "status": str(rival.worst_case.status),
+        **_pairs(rival.worst_case),
     }
+
+
+def _pairs(worst: WorstCase) -> dict[str, object]:
+    return {f"{a} <-> {b}": worst.correlation[a][b] for a, b in worst.pairs}

@@ -64,6 +64,11 @@ def minimax(loss: Loss, M: Array, weight: float) -> Saddle:
     return Saddle(theta, q, float(g.max()) / weight, value, gap / value)
 
 
+def largest(M: Array, theta: Array) -> float:
+    """``max_k theta'M_k theta``, 0 without cuts."""
+    return float(((M @ theta) @ theta).max(initial=0.0))
+
+
 # ---------------------------------------------------------------- mathematics
 
 

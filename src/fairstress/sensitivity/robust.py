@@ -20,13 +20,13 @@ import numpy as np
 
 from fairstress.errors import SettingError, Status
 from fairstress.inputs.data import Table
-from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import residuals, worlds
-from fairstress.model.design import Moments, column_penalties, outcome_moments
-from fairstress.model.predictor import Predictor, squared_errors, total_squares
+from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import worlds
+from fairstress.model.predictor import Predictor
+from fairstress.sensitivity.accuracy import Accuracy, accuracy_of
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import evaluate
-from fairstress.sensitivity.minimax import Loss, minimax
+from fairstress.sensitivity.minimax import largest
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 
 TOLERANCE = 1e-3  # by which the worst case may exceed that of the cuts
@@ -37,10 +37,10 @@ MAX_ROUNDS = 40  # of cuts for one weight
 class SturdyPredictor:
     """The best predictor for one weight, and how unfair it is at worst."""
 
-    weight: float  # of the worst-case CFU against the mean squared error
+    weight: float  # of the worst-case CFU against the mean squared error, or the mean deviance
     predictor: Predictor
-    r2: float  # in-sample share of the variance explained
-    loss: float  # mean squared error plus ridge penalty, per person
+    r2: float  # in-sample share of the variance, or of the deviance, explained
+    loss: float  # mean squared error, or deviance, plus ridge penalty, per person
     worst_case: WorstCase
     cfu_of_cuts: float  # the largest CFU among the cuts; the worst case is within 0.1 % of it
     shrinkage: float  # c such that the fair predictor, drawn towards its mean by ``mean + c (f - mean)``, has this R2
@@ -68,8 +68,7 @@ class Cutting:
     """The cuts so far, which serve every weight, and what it takes to find more."""
 
     claim: Claim
-    loss: Loss
-    moments: Moments  # of the predictor's columns with the outcome
+    accuracy: Accuracy
     p_max: float
     make_solver: Callable[[Claim], Solver]  # finds the worst P for a claim
     negligible: float  # a CFU at or below this is rounding
@@ -87,17 +86,9 @@ class Cutting:
         penalise_constant: bool,
     ) -> Cutting:
         """Gather what the loss needs from the rows."""
-        predictor = check_ridge(claim.predictor)
-
-        def columns(block: Rows) -> Array:
-            eps = residuals(claim.design, claim.model_a.weights, block)
-            return predictor.embedding.values(claim.view.factual(block, eps))
-
-        moments = outcome_moments(table.rows, columns)
-        penalties = column_penalties(predictor.embedding, predictor.penalty, penalise_constant=penalise_constant)
-        n = moments.n
-        loss = Loss((moments.G + np.diag(penalties)) / n, moments.C[:, 0] / n, float(moments.S[0, 0]) / n)
-        return cls(claim, loss, moments, p_max, make_solver, negligible)
+        predictor = check_quadratic(claim)
+        accuracy = accuracy_of(table, claim, predictor, penalise_constant=penalise_constant)
+        return cls(claim, accuracy, p_max, make_solver, negligible)
 
     def solve(self, weight: float) -> SturdyPredictor:
         """Find the best predictor for one weight; the audited one, as it is, for weight 0."""
@@ -117,10 +108,10 @@ class Cutting:
             weight=weight,
             predictor=predictor,
             r2=predictor.r2,
-            loss=self.loss.value(theta),
+            loss=self.accuracy.loss(theta),
             worst_case=found,
             cfu_of_cuts=self.largest(theta),
-            shrinkage=shrinkage(self.moments, self.audited.weights, predictor.r2),
+            shrinkage=self.accuracy.shrinkage(self.audited.weights, predictor.r2),
             gap=gap,
             mixture={k: float(q) for k, q in enumerate(mixture) if q > 1e-6},
             rounds=rounds,
@@ -130,29 +121,32 @@ class Cutting:
     @property
     def audited(self) -> Predictor:
         """The predictor of the claim."""
-        return check_ridge(self.claim.predictor)
+        return check_quadratic(self.claim)
 
     def largest(self, theta: Array) -> float:
         """The largest CFU among the cuts."""
-        return max((float(theta @ cut.M @ theta) for cut in self.cuts), default=0.0)
+        return largest(self._matrices, theta) if self.cuts else 0.0
+
+    @property
+    def _matrices(self) -> Array:
+        return np.array([cut.M for cut in self.cuts])
 
     def _best(self, weight: float) -> tuple[Array, float, Array]:
         """Weights that are best against the cuts, the gap and the mixture."""
         if weight == 0 or not self.cuts:
             return self.audited.weights, 0.0, np.zeros(0)
-        found = minimax(self.loss, np.array([cut.M for cut in self.cuts]), weight)
+        found = self.accuracy.best(self._matrices, weight, self.audited.weights)
         return found.theta, found.gap, found.mixture
 
     def _predictor(self, theta: Array) -> Predictor:
         if theta is self.audited.weights:
             return self.audited
-        r2 = 1 - squared_errors(self.moments, theta) / total_squares(self.moments)
-        return replace(self.audited, weights=theta, r2=r2)
+        return replace(self.audited, weights=theta, r2=self.accuracy.r2(theta))
 
 
 def unfairness_matrix(claim: Claim, P: Array) -> Array:
     """``M_P = mean of d d'`` with ``d = phi(z') - phi(z)``, as (d, d): CFU at P is ``theta'M_P theta``."""
-    predictor, w_A = check_ridge(claim.predictor), claim.model_a.weights
+    predictor, w_A = check_quadratic(claim), claim.model_a.weights
     w_B = evaluate(claim, P).fit.weights
     width = predictor.weights.size
     M, n = np.zeros((width, width)), 0.0
@@ -165,33 +159,27 @@ def unfairness_matrix(claim: Claim, P: Array) -> Array:
     return np.asarray(M / n)
 
 
-def shrinkage(moments: Moments, theta: Array, r2: float) -> float:
-    """The c in [0, 1] with which ``mean + c (phi'theta - mean)`` explains a share r2 of the variance, or the most.
-
-    That is the cheap way to a lower CFU, c^2 times the fair predictor's at every P: what a sturdier predictor has to
-    beat. R2 as a function of c is ``(2 c cov(y, f) - c^2 var(f)) / var(y)``.
-    """
-    centred = moments.C[:, 0] - moments.G[:, 0] * moments.total[0] / moments.n  # the first column is the constant
-    covariance = float(theta @ centred)
-    variance = float(theta @ moments.G @ theta) - float(theta @ moments.G[:, 0]) ** 2 / moments.n
-    if variance <= 0:
-        return 0.0
-    left = max(covariance**2 - variance * r2 * total_squares(moments), 0.0)
-    return float(np.clip((covariance - np.sqrt(left)) / variance, 0, 1))
-
-
 # ---------------------------------------------------------------- checks
 
 
-def check_ridge(predictor: Any) -> Predictor:
-    """Refuse a predictor whose CFU is no quadratic form in its weights."""
-    if isinstance(predictor, Predictor) and not predictor.is_logistic:
-        return predictor
-    what = "is logistic" if isinstance(predictor, Predictor) else "is the user's own"
-    raise SettingError(
-        f"the audited predictor {what}: a sturdier one can be found for the built-in ridge only, whose CFU is a "
-        "quadratic form in its weights; a logistic CFU is not convex in them"
-    )
+def check_quadratic(claim: Claim) -> Predictor:
+    """Refuse a claim whose CFU is no quadratic form in the predictor's weights."""
+    predictor = claim.predictor
+    if not isinstance(predictor, Predictor):
+        raise SettingError(
+            "the audited predictor is the user's own: a sturdier one can be found for the built-in one only, whose CFU "
+            "is a quadratic form in its weights"
+        )
+    if predictor.is_logistic:
+        raise SettingError(
+            "the audited predictor gives probabilities, whose CFU is not convex in its weights: fit the audit with "
+            "predictor_scale='log-odds' to find a sturdier one"
+        )
+    if not claim.measure.is_squared:
+        raise SettingError(
+            f"a sturdier predictor can be found for measure='squared' only, and measure is {claim.measure.name!r}"
+        )
+    return predictor
 
 
 def read_weights(weights: Any) -> tuple[float, ...]:
