@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -191,3 +195,24 @@ def test_datasets_and_graphs_are_shown(folder):
     assert fs.CausalGraph.parse(back, protected="race", outcome="zfya") == fs.CausalGraph.parse(
         text, protected="race", outcome="zfya"
     )
+
+
+def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
+    pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))  # not on Windows
+    code = (
+        "import time; from fairstress.cli import _progress\n"
+        "with _progress('steps \\x1b[31m') as progress:\n"
+        "    for done in range(1, 4): time.sleep(0.6); progress(done, 3)\n"
+        "with _progress('silent'): time.sleep(1.3)\n"
+        "with _progress('short'): pass\n"
+    )
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as running:
+        assert running.wait(60) == 0
+    shown = os.read(ours, 100_000).decode()
+    assert "3 of 3" in shown
+    assert "silent: |" in shown
+    assert "short" not in shown
+    assert "\x1b" not in shown
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -174,26 +173,32 @@ def graph(file: IO[str], protected: str, outcome: str, form: str) -> None:
 
 
 @contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show progress on standard error once a step takes longer than a second; nothing where it is not a terminal."""
-    what = printable(what)
-    if not sys.stderr.isatty():
-        yield None
-        return
-    started = time.monotonic()
-    notice = threading.Timer(1.0, lambda: click.echo(f"{what} ...", err=True, nl=False))
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error once a step takes longer than a second; nothing where it is not a terminal."""
+    from tqdm import tqdm
+
+    bar = tqdm(desc=printable(what), total=1, file=sys.stderr, disable=None, delay=1, leave=False, bar_format=_BAR)
+
+    def show() -> None:
+        bar.delay = 0
+        bar.refresh()
+
+    notice = threading.Timer(1.0, show)  # for a step that never says how far it is
+    notice.daemon = True
     notice.start()
 
     def report(done: int, total: int) -> None:
-        if time.monotonic() - started > 1:
-            click.echo(f"\r{what}: {done} of {total}", err=True, nl=False)
+        bar.total = total
+        bar.update(done - bar.n)
 
     try:
         yield report
     finally:
         notice.cancel()
-        if time.monotonic() - started > 1:
-            click.echo("", err=True)
+        bar.close()
+
+
+_BAR = "{desc}: |{bar:30}| {n_fmt} of {total_fmt} [{elapsed}]"
 
 
 @contextmanager

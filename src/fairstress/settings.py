@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +43,13 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "penalties": (list,),
     "cv": (int,),
     "penalise_constant": (bool,),
+    "outcome_type": (str,),
+    "predictor": (str,),
+    "predictor_input": (str,),
+    "predictor_gradient": (str,),
+    "predictor_scale": (str,),
+    "measure": (str, float),
+    "robust": (dict,),
     "random_state": (int,),
 }
 _PROFILE: dict[str, tuple[type, ...]] = {
@@ -57,6 +66,7 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "budget": (str,),
     "min_eigenvalue": (int, float),
 }
+_PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")
 _TYPE_NAMES = {
     str: "text",
@@ -80,6 +90,7 @@ class Plan:
     grid: tuple[float, ...] | None
     report: Mapping[str, Any] | None  # questions of a report, where the file asks for one
     output: Path
+    folder: Path  # of the settings file
 
     def fit(self) -> Audit:
         """Read the data and fit."""
@@ -90,7 +101,10 @@ class Plan:
                 near = did_you_mean(self.sample_weight, map(str, frame.columns))
                 raise DataError(f"sample_weight names '{self.sample_weight}', which is not a column of the data{near}")
             weight = frame[self.sample_weight]
-        return Audit.fit(frame, self.graph, sample_weight=weight, **self.options)
+        options = dict(self.options)
+        if "predictor" in options:
+            options["predictor"] = load_predictor(options["predictor"], self.folder)
+        return Audit.fit(frame, self.graph, sample_weight=weight, **options)
 
     def source(self) -> dict[str, str]:
         """Say which file was audited, with its checksum."""
@@ -122,6 +136,7 @@ def read_settings(path: Path) -> Plan:
         grid=_grid(grid),
         report=content.get("report"),
         output=folder / content.get("output", f"{path.stem}-results.json"),
+        folder=folder,
     )
 
 
@@ -141,6 +156,43 @@ def read_frame(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as problem:
         raise DataError(f"cannot read {str(path)!r}: {problem}") from None
     raise DataError(f"cannot read {str(path)!r}: give a .csv or .parquet file")
+
+
+def load_predictor(name: str, folder: Path) -> Any:
+    """Get a predictor from a file that joblib or pickle wrote, or as ``module:name``; either runs code.
+
+    Files and modules are looked for in the folder; modules also where Python finds them.
+    """
+    if Path(name).suffix in _PICKLES:
+        return _unpickled(folder / name)
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute):
+        raise SettingError(
+            f"'options.predictor' is {name!r}: give a file ({', '.join(_PICKLES)}) or 'module:name', such as "
+            "'scores:model' for model in scores.py"
+        )
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        found = importlib.import_module(module)
+    except Exception as problem:
+        raise SettingError(f"'options.predictor': cannot import {module!r}: {problem}") from problem
+    finally:
+        sys.path.remove(str(folder.resolve()))
+    if not hasattr(found, attribute):
+        near = did_you_mean(attribute, [known for known in vars(found) if not known.startswith("_")])
+        raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
+    return getattr(found, attribute)
+
+
+def _unpickled(path: Path) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except FileNotFoundError:
+        raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
+    except Exception as problem:
+        raise SettingError(f"'options.predictor': cannot load {str(path)!r}: {problem}") from problem
 
 
 # ---------------------------------------------------------------- checks
