@@ -197,6 +197,34 @@ def test_datasets_and_graphs_are_shown(folder):
     )
 
 
+def test_a_graph_is_drawn_or_given_as_json(folder):
+    (folder / "graph.txt").write_text("race, sex -> x; x =fair=> z; x <-> z")
+    asked = ["graph", folder / "graph.txt", "--protected", "race", "--protected", "sex", "--outcome", "y"]
+    given = json.loads(call(*asked, "--json").stdout)
+    assert given["protected"] == ["race", "sex"]
+    assert given["fair_edges"] == [["x", "z"]]
+    assert fs.CausalGraph.from_dict(**given).to_text() == call(*asked).stdout.strip()
+    assert call(*asked, "--to", "json").stdout == call(*asked, "--json").stdout
+    for suffix, start in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
+        result = call(*asked, "--draw", folder / f"graph.{suffix}")
+        assert result.exit_code == 0, result.stderr
+        assert (folder / f"graph.{suffix}").read_bytes().startswith(start)
+    for bad, message in {
+        "graph.bmp": "give a file that ends in .png, .svg, .pdf",
+        "no/graph.png": "No such file",
+    }.items():
+        result = call(*asked, "--draw", folder / bad)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_run_prints_its_results_as_json(folder):
+    result = call("run", folder / "audit.toml", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == json.loads((folder / "audit-results.json").read_text())
+
+
 def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))  # not on Windows
     code = (

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from fairstress.errors import FairstressError
+from fairstress.errors import FairstressError, SettingError
 from fairstress.report.markup import printable
 
 
@@ -74,13 +74,14 @@ def demo(output: Path) -> None:
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the summary.")
 @click.option("--report", type=click.Path(path_type=Path), help="Ask for worst cases too, and write a report there.")
-def run(settings: Path, output: Path | None, quiet: bool, report: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of the summary.")
+def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
     from fairstress.report.page import write_page
     from fairstress.report.results import dossier_results, results, write_results
     from fairstress.settings import read_settings
 
-    plan = read_settings(settings)
+    plan, quiet = read_settings(settings), quiet or as_json
     with _progress("fit of the models"):
         audit = plan.fit()
     profiles = []
@@ -98,10 +99,10 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None) -
     else:
         content = results(audit, profiles, source=plan.source())
     target = output or plan.output
-    try:
+    with _writing("the results", target):
         write_results(target, content)
-    except OSError as problem:
-        raise FairstressError(f"cannot write the results to {str(target)!r}: {problem.strerror}") from None
+    if as_json:
+        click.echo(target.read_text(encoding="utf-8"))
     click.echo(f"Results written to {target}", err=True)
     if report:
         write_page(report, content)
@@ -158,18 +159,50 @@ def datasets(as_json: bool) -> None:
 
 @main.command()
 @click.argument("file", type=click.File(encoding="utf-8"))
-@click.option("--protected", required=True, help="Name of the protected attribute.")
+@click.option("--protected", required=True, multiple=True, help="Name of the protected attribute; may be repeated.")
 @click.option("--outcome", required=True, help="Name of the outcome.")
-@click.option("--to", "form", type=click.Choice(["text", "dot"]), default="text", show_default=True)
-def graph(file: IO[str], protected: str, outcome: str, form: str) -> None:
-    """Read a graph from FILE (text, DOT or dagitty; - is standard input) and write it in another notation."""
+@click.option("--to", "form", type=click.Choice(["text", "dot", "json"]), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --to json.")
+@click.option("--draw", type=click.Path(path_type=Path), help="Draw it there instead: .png, .svg or .pdf.")
+def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as_json: bool, draw: Path | None) -> None:
+    """Read a graph from FILE (text, DOT or dagitty; - is standard input); write it in another notation, or draw it."""
+    import json
+
     import fairstress as fs
 
     text = file.read()
     is_dot = text.lstrip().lower().startswith(("digraph", "strict", "dag", "graph"))
     read = fs.CausalGraph.from_dot if is_dot else fs.CausalGraph.parse
-    found = read(text, protected=protected, outcome=outcome)
-    click.echo(found.to_dot() if form == "dot" else found.to_text())
+    found = read(text, protected=protected[0] if len(protected) == 1 else protected, outcome=outcome)
+    if draw:
+        _draw(found, draw)
+    elif as_json or form == "json":
+        click.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        click.echo(found.to_dot() if form == "dot" else found.to_text())
+
+
+def _draw(graph: Any, path: Path) -> None:
+    from fairstress.report.graphs import plot_graph
+
+    if path.suffix.lower() not in PICTURES:
+        raise SettingError(f"cannot draw to {str(path)!r}: give a file that ends in {', '.join(PICTURES)}")
+    figure: Any = plot_graph(graph).figure
+    with _writing("the picture", path):
+        figure.savefig(path)
+    click.echo(f"Graph drawn in {path}")
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@contextmanager
+def _writing(what: str, path: Path) -> Iterator[None]:
+    """Say what could not be written where."""
+    try:
+        yield
+    except OSError as problem:
+        raise SettingError(f"cannot write {what} to {str(path)!r}: {problem.strerror}") from None
 
 
 @contextmanager

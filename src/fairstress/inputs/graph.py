@@ -216,6 +216,26 @@ class CausalGraph:
         ends = [*self.edges, *self.pairs]
         return pd.DataFrame({"first": [a for a, _ in ends], "second": [b for _, b in ends], "kind": kinds})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the arguments with which `from_dict` makes this graph, in types that JSON has.
+
+        Examples
+        --------
+        >>> graph = CausalGraph.parse("race -> ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+        >>> graph.to_dict()["parents"]
+        {'race': [], 'ugpa': ['race'], 'lsat': ['ugpa']}
+        >>> CausalGraph.from_dict(**graph.to_dict()) == graph
+        True
+        """
+        columns = self.protected_columns
+        return {
+            "parents": {name: list(self.parents(name)) for name in self.nodes},
+            "pairs": [list(pair) for pair in self.pairs],
+            "protected": columns[0] if len(columns) == 1 else list(columns),
+            "outcome": self.outcome,
+            "fair_edges": [list(edge) for edge in self.fair_edges],
+        }
+
     def to_text(self) -> str:
         """Write the text that `parse` reads back to this graph."""
         return notation.write_text(self.nodes, self.edges, self.pairs, self.fair_edges)
@@ -249,7 +269,7 @@ def _merge_protected(graph: CausalGraph) -> dict[str, Any]:
     found: dict[str, Any] = {"protected": merged, "protected_columns": columns}
     named = {*graph.nodes, *itertools.chain.from_iterable(e for e in graph.edges if not isinstance(e, str))}
     for column in columns:
-        if column not in named:
+        if column not in named and merged not in named:
             raise GraphError(f"the protected attribute '{column}' is not in the graph{did_you_mean(column, named)}")
     for name, joined in ends.items():
         renamed = [tuple(merged if end in columns else end for end in edge) for edge in joined]
