@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairstress as fs
-from fairstress.errors import Status
+from fairstress.errors import SettingError, Status
 from fairstress.sensitivity.ascent import _batch, _cliques, _matrix, _slope
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.functional import Unfairness
@@ -71,3 +72,16 @@ def test_a_batch_is_a_claim_with_its_share_of_the_penalty(audit):
     batch = _batch(audit.claim, np.random.default_rng(0))
     assert batch.rows.n == 256
     np.testing.assert_allclose(batch.system.penalties, audit.claim.system.penalties * 0.256)
+
+
+@pytest.mark.filterwarnings("ignore:the group")
+def test_a_batch_without_a_small_group_is_refused_with_a_sentence():
+    rng = np.random.default_rng(0)
+    a = np.repeat([0, 1], [4997, 3])
+    x = a + rng.standard_normal(5000)
+    z = x + a + rng.standard_normal(5000)
+    frame = pd.DataFrame({"a": a, "x": x, "z": z, "y": x + z + rng.standard_normal(5000)})
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, predictor_penalty=0)
+    with pytest.raises(SettingError, match="has no unique fit: give a penalty above 0, or method='search'"):
+        audit.worst_case(0.5, method="ascent")

@@ -39,8 +39,8 @@ def ascent(task: Search, inherited: Sequence[Array], rng: np.random.Generator) -
     L = _from_point(inherited[-1], budget, mask) if inherited and budget.p_max else _small(mask, rng)
     velocity, left = np.zeros_like(L), 0
     for _ in range(STEPS if budget.p_max else 0):
-        batch = _batch(task.claim, rng)
-        velocity = MOMENTUM * velocity + RATE * mask * _slope(replace(task, claim=batch), L)
+        slope = _slope(replace(task, claim=_batch(task.claim, rng)), L)
+        velocity = MOMENTUM * velocity + RATE * mask * slope
         step = velocity
         while np.linalg.eigvalsh(_matrix(L + step, budget))[0] <= 1e-6 and np.abs(step).max() > 1e-12:
             step, left = step / 2, left + 1
@@ -61,7 +61,13 @@ def _matrix(L: Array, budget: Budget) -> Array:
 def _slope(task: Search, L: Array) -> Array:
     """Derivative of log CFU by L: with T = p_max G o (1 - tanh^2) for G the derivative by P, ``(T + T') L``."""
     budget = task.budget
-    value, g, _ = task.value_and_gradient(budget.point(_matrix(L, budget)))
+    try:
+        value, g, _ = task.value_and_gradient(budget.point(_matrix(L, budget)))
+    except np.linalg.LinAlgError:
+        raise SettingError(
+            f"method is 'ascent', which fits Model B to batches of {BATCH} people, and one of them, without a small "
+            "group perhaps, has no unique fit: give a penalty above 0, or method='search'"
+        ) from None
     T = budget.p_max * (budget.matrix(g) - np.eye(budget.size)) * (1 - np.tanh(L @ L.T) ** 2)
     return np.asarray(T @ L) / max(abs(value), 1e-300)
 
