@@ -168,6 +168,16 @@ def test_the_frame_has_a_row_per_predictor_with_the_baselines_own_worst_cases(au
     assert f"{frontier.points[1].cfu:.4e}" in text
 
 
+def test_the_picture_shows_the_frame(frontier):
+    frame = frontier.to_frame()
+    drawn = {line.get_label(): line.get_xydata() for line in frontier.plot().get_lines()}
+    own = frame[frame["predictor"].isin(["fair", "sturdier"])]
+    np.testing.assert_array_equal(drawn["sturdier, by weight"], own[["unfairness", "r2"]])
+    np.testing.assert_array_equal(drawn["fair one, shrunk"], own[["shrunk", "r2"]])
+    for name in ("unconstrained", "blind"):
+        np.testing.assert_array_equal(drawn[name], frame.loc[frame["predictor"] == name, ["unfairness", "r2"]])
+
+
 # ---------------------------------------------------------------- a two-valued outcome
 
 

@@ -1,16 +1,20 @@
-"""The frontier in words: what accuracy buys."""
+"""The frontier in words and as a picture: what accuracy buys."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairstress.errors import Status
+from fairstress.report import style
 from fairstress.report.markup import WIDTH
+from fairstress.report.style import canvas
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from fairstress.sensitivity.frontier import Frontier, Rival
     from fairstress.sensitivity.robust import SturdyPredictor
 
@@ -74,3 +78,28 @@ def _method(found: Frontier) -> str:
             *trouble,
         ]
     )
+
+
+# ---------------------------------------------------------------- a picture
+
+
+def plot_frontier(found: Frontier, ax: Axes | None = None) -> Axes:
+    """Draw R2 over the worst-case CFU: sturdier predictors, the fair one shrunk, and the baselines."""
+    frame = found.to_frame()
+    own = frame[frame["predictor"].isin(["fair", "sturdier"])]
+    with canvas(ax, (5.6, 3.6)) as ax:
+        ax.plot(own["shrunk"], own["r2"], color=style.PALE, linestyle=":", marker=".", label="fair one, shrunk")
+        ax.plot(own["unfairness"], own["r2"], color=style.BLUE, marker="o", label="sturdier, by weight")
+        ax.plot(own["unfairness"][:1], own["r2"][:1], color=style.BLUE, marker="D", linestyle="none", label="fair")
+        for row in own[1:].itertuples():
+            ax.annotate(f"{row.weight:g}", (row.unfairness, row.r2), (-4, 6), textcoords="offset points", fontsize=7)
+        for i, rival in enumerate(found.rivals):
+            look: Any = {"color": style.VERMILION, "marker": "sv"[i % 2], "linestyle": "none"}
+            ax.plot(rival.worst_case.value, rival.baseline.r2, label=rival.baseline.name, **look)
+        if (frame["unfairness"] > 0).all():
+            ax.set_xscale("log")
+        worst = found.fair.worst_case
+        ax.set_xlabel(f"worst-case CFU ({worst.budget} budget, p_max = {worst.p_max:g})")
+        ax.set_ylabel("R2, in-sample")
+        ax.legend(loc="best")
+    return ax

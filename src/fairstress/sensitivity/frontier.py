@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ from fairstress.sensitivity.claim import Baseline
 from fairstress.sensitivity.profile import Progress
 from fairstress.sensitivity.robust import TOLERANCE, Cutting, SturdyPredictor
 from fairstress.sensitivity.worst_case import WorstCase
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,12 @@ class Frontier:
         from fairstress.report.frontier import frontier_summary
 
         return frontier_summary(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw R2 over the worst-case CFU. Needs the extra ``plot``."""
+        from fairstress.report.frontier import plot_frontier
+
+        return plot_frontier(self, ax)
 
     def _row(self, point: SturdyPredictor) -> dict[str, object]:
         return {
