@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairstress.errors import SettingError
+from fairstress.model.foreign import RESIDUALS
 from fairstress.report.markup import Sheet
 from fairstress.report.summary import (
     audit_data,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def audit_table(audit: Audit) -> Sheet:
     """What was audited, under which assumptions, and how predictor and baselines compare."""
-    graph, settings, predictor = audit.graph, audit.settings, audit.claim.predictor
+    graph, settings = audit.graph, audit.settings
     measure = "R2" if audit.table.outcome_levels is None else "deviance explained"
     fair = listed(f"{a} -> {b}" for a, b in graph.fair_edges)
     rows = [
@@ -39,8 +40,8 @@ def audit_table(audit: Audit) -> Sheet:
         ("Errors that may be correlated", listed(f"{a} <-> {b}" for a, b in graph.pairs) or "none"),
         ("Pairs at structural penalty 0", _verdict(audit)),
         ("Structural equations", f"degrees {_degrees(audit)}; penalty {settings.penalty:.5g}"),
-        ("Audited predictor", f"on residuals, degree {predictor.degree}; {measure} {predictor.r2:.4f}, in-sample"),
-        ("CFU under Model A", "0"),
+        ("Audited predictor", _audited(audit, measure)),
+        ("CFU under Model A", "0" if settings.predictor_input == RESIDUALS else f"{audit.cfu_under_model_a:.4g}"),
     ]
     rows += [
         (f"Baseline {b.name}", f"unfairness {b.unfairness:.4g}; {measure} {b.r2:.4f}, in-sample")
@@ -100,6 +101,14 @@ def check_table(check: Check) -> Sheet:
         seen = "not probed" if finding.cfu is None else f"{finding.cfu:.3g}"
         rows.append((pairs, str(finding.verdict), seen, finding.reason, finding.advice))
     return Sheet("What correlated errors can do to CFU at structural penalty 0", head, tuple(rows))
+
+
+def _audited(audit: Audit, measure: str) -> str:
+    """What the predictor is, what it looks at, and how well it predicts where that can be said."""
+    predictor, looks_at = audit.claim.predictor, audit.settings.predictor_input
+    own = f"on {looks_at}, degree {predictor.degree}"
+    shown = own if predictor.degree is not None else f"{predictor.name} on {looks_at}"
+    return shown if predictor.r2 is None else f"{shown}; {measure} {predictor.r2:.4f}, in-sample"
 
 
 def _degrees(audit: Audit) -> str:
