@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import fairstress as fs
 from fairstress.errors import SettingError, Status
@@ -116,3 +116,14 @@ def test_a_group_that_nobody_is_moved_from_has_no_share(towards_a):
     for ask in (towards_a.cfu_of_group, lambda group: towards_a.flips(0.0, group=group)):
         with pytest.raises(SettingError, match="nobody is moved from 'a', the only level in contrast: give 'c' or 'b'"):
             ask("a")
+
+
+def test_bounds_reach_what_model_a_says(law_frame):
+    """A tree turns nobody's decision at P = I alone; a pattern search from elsewhere stops on a plateau short of it."""
+    graph = fs.CausalGraph.parse(
+        "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat; race <-> lsat", protected="race", outcome="zfya"
+    )
+    forest = RandomForestRegressor(10, min_samples_leaf=10, random_state=0)
+    audit = fs.Audit.fit(law_frame, graph, reference="White", predictor=forest, random_state=0, max_degree=1)
+    lower, _ = audit.bounds(audit.flips(0.1), 0.3, starts=1)
+    assert lower.value == 0
