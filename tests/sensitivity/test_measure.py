@@ -80,3 +80,9 @@ def test_an_own_measure_that_gives_no_number_is_refused(fit):
         fit(lambda change: change.max()).cfu(P)
     with pytest.raises(SettingError, match="measure gives nan"):
         fit(lambda change, weight: np.nan).cfu(P)
+    with pytest.raises(SettingError, match=r"measure failed .* \(ZeroDivisionError: division by zero\)"):
+        fit(lambda change, weight: 1 / 0).cfu(P)
+
+
+def test_a_quantile_may_be_any_kind_of_number(fit):
+    assert fit(np.float32(0.5)).cfu(P) == fit(0.5).cfu(P)
