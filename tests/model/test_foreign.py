@@ -227,6 +227,20 @@ def test_what_is_shown_may_be_a_polars_frame(law_frame):
     assert cfu[0] == pytest.approx(cfu[1], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": lambda Z: Z[:, 0] - Z[:, 0].mean()},
+        {"predictor": lambda Z: np.random.default_rng().random(len(Z))},
+        {"predictor": Ridge(), "predictor_input": lambda frame: frame[["lsat"]].rank()},
+    ],
+    ids=["mean of the batch", "chance", "ranks"],
+)
+def test_a_predictor_whose_answer_depends_on_who_else_is_asked_about_is_refused(law_frame, options):
+    with pytest.raises(SettingError, match="gives the same people other numbers when it is asked about fewer"):
+        fit(law_frame, **options)
+
+
 def test_summaries_and_settings_name_a_brought_predictor(law_frame):
     audit = fit(law_frame, pipeline())
     assert "Pipeline (audited)" in audit.summary()

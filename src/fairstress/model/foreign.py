@@ -23,6 +23,7 @@ from fairstress.model.view import Lens, RawColumns, View
 RESIDUALS, FEATURES = "residuals", "features"
 ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
 STEP = 1e-5  # of a difference, in standard deviations of a feature
+COMPANY = 1e-3  # share of the size of predictions by which rounding in single precision stays
 DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
 
 Slopes = Callable[[Array], tuple[Array, Array]]
@@ -96,9 +97,11 @@ class Brought:
             with threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
                 return _checked(settled, lambda: answer(show(Z)), len(Z)) - table.origin
 
+        predicted = call(Z)
+        _check_company(self, predicted[::2], call(Z[::2]))
         slopes = _slopes(settled, table, lens, show, call)
         gradient = ANALYTIC if callable(self.gradient) else self.gradient
-        return replace(Foreign(self.name, call, slopes, gradient), r2=_explained(table, call(Z)))
+        return Foreign(self.name, call, slopes, gradient, r2=_explained(table, predicted))
 
     def _fitted(self, table: Table, show: Callable[[Array], Any], Z: Array) -> Brought:
         if self.kind != ESTIMATOR or is_fitted(self.predictor):
@@ -192,6 +195,16 @@ def _checked(brought: Brought, answer: Callable[[], Any], count: int) -> Array:
     if not np.isfinite(found).all():
         raise SettingError(f"predictor {brought.name} gives a number that is not finite: give one that never does")
     return np.asarray(found.reshape(count))
+
+
+def _check_company(brought: Brought, among_all: Array, among_some: Array) -> None:
+    """Refuse a predictor whose answer for someone depends on chance or on who else is asked about."""
+    if np.abs(among_all - among_some).max() > COMPANY * max(float(np.abs(among_all).max()), float(np.ptp(among_all))):
+        raise SettingError(
+            f"predictor {brought.name} gives the same people other numbers when it is asked about fewer: give one, and a "
+            "function as predictor_input, whose answer for a person depends on that person alone; means, ranks and "
+            "levels are to be fixed beforehand"
+        )
 
 
 # ---------------------------------------------------------------- what it is shown
