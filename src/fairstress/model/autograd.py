@@ -19,8 +19,8 @@ def check_module(module: Any) -> None:
     """Refuse a module that would answer differently each time."""
     if any(part.training for part in module.modules()):
         raise SettingError(
-            "predictor is a PyTorch module, or has one, in training mode, in which dropout and batch norms depend on chance and "
-            "on the batch: call its eval() first"
+            "predictor is a PyTorch module, or has one, in training mode, in which dropout and batch norms depend on "
+            "chance and on the batch: call its eval() first"
         )
 
 

@@ -201,9 +201,9 @@ def _check_company(brought: Brought, among_all: Array, among_some: Array) -> Non
     """Refuse a predictor whose answer for someone depends on chance or on who else is asked about."""
     if np.abs(among_all - among_some).max() > COMPANY * max(float(np.abs(among_all).max()), float(np.ptp(among_all))):
         raise SettingError(
-            f"predictor {brought.name} gives the same people other numbers when it is asked about fewer: give one, and a "
-            "function as predictor_input, whose answer for a person depends on that person alone; means, ranks and "
-            "levels are to be fixed beforehand"
+            f"predictor {brought.name} gives the same people other numbers when it is asked about fewer: give one, and "
+            "a function as predictor_input, whose answer for a person depends on that person alone; fix means, ranks "
+            "and levels beforehand"
         )
 
 

@@ -73,7 +73,7 @@ def read_measure(measure: Any) -> Measure:
         return measure
     if isinstance(measure, str) and measure in known:
         return known[measure]
-    if isinstance(measure, Real) and 0 < measure < 1:
+    if isinstance(measure, Real) and 0 < float(measure) < 1:
         q = float(measure)
         return Measure(f"{q:g} quantile", _size, None, lambda d, weight: weighted_quantile(np.abs(d), weight, q))
     if callable(measure):
