@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairstress.errors import SettingError
 from fairstress.model.foreign import RESIDUALS
 from fairstress.report.markup import Sheet
@@ -55,17 +57,24 @@ def curve_table(curve: Curve) -> Sheet:
     """The worst case for each budget, with its correlations."""
     last = curve.points[-1]
     pairs = [f"{a} <-> {b}" for a, b in last.pairs]
-    head = ("p_max", "CFU", "% of variance", "CFU at penalty 0", "log likelihood against Model A", *pairs)
+    variance = curve.context.outcome_variance  # NaN where CFU is not in its units: another measure, or log-odds
+    of_variance = ("% of variance",) if np.isfinite(variance) else ()
+    head = ("p_max", "CFU", *of_variance, "CFU at penalty 0", "log likelihood against Model A", *pairs)
     rows = []
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
-        share = f"{100 * point.value / curve.context.outcome_variance:.3g}"
-        share = "0" if point.value <= curve.context.negligible else share
+        share = "0" if point.value <= curve.context.negligible else f"{100 * point.value / variance:.3g}"
         p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
         drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
-        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), share, without, drop, *p))
+        rows.append(
+            (f"{point.p_max:g}", cfu_text(curve, point.value), *[share for _ in of_variance], without, drop, *p)
+        )
     floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
-    notes = ("CFU in squared units of the outcome; the variance is the outcome's.", *curve_notes(curve))
+    units = "CFU in squared units of the outcome; the variance is the outcome's."
+    notes = (
+        units if of_variance else f"{last.functional} is not in units of the variance of the outcome.",
+        *curve_notes(curve),
+    )
     return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
 
 
