@@ -278,6 +278,8 @@ def test_an_outcome_that_cannot_be_learnt_is_refused(people):
         regressor.fit(X, X["race"])
     with pytest.raises(DataError, match="y has one class, 'same', among rows with weight"):
         classifier.fit(X, ["same"] * len(X))
+    with pytest.raises(fs.FairstressError, match="sample_weight holds something that is not a number"):
+        classifier.fit(X, np.arange(len(X)) % 2, sample_weight="heavy")
     with pytest.raises(DataError, match="y has 3 classes"):
         classifier.fit(X, np.arange(len(X)) % 3)
     with pytest.raises(SettingError, match="columns has 1 names, but X has 2 columns"):

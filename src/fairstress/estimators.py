@@ -325,8 +325,9 @@ def _two_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[An
             f"Only binary classification is supported. The type of the target is multiclass: y has {classes.size} "
             "classes; merge classes, or fit one class against the rest"
         )
-    weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    counted = np.unique(y[weight > 0]) if weight.shape == y.shape and weight.any() else classes
+    weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight)
+    numbers = weight.shape == y.shape and np.issubdtype(weight.dtype, np.number)  # `Audit.fit` refuses all else
+    counted = np.unique(y[weight > 0]) if numbers and weight.any() else classes
     if counted.size == 1:
         raise DataError(
             f"y has one class, {counted.tolist()[0]!r}, among rows with weight: there is nothing to predict"

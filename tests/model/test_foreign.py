@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestRegressor
@@ -152,7 +153,19 @@ def test_classifiers_that_cannot_be_audited_are_refused(bar, law_frame):
         ({"predictor": 3}, "predictor is 3: give an estimator"),
         ({"predictor": Ridge}, r"predictor is the class Ridge: give an instance, Ridge\(...\)"),
         ({"predictor": Ridge(), "predictor_input": "rows"}, "predictor_input is 'rows': give 'residuals'"),
+        ({"predictor": Ridge(), "predictor_input": np.ones(2)}, "predictor_input is array"),
         ({"predictor": Ridge(), "predictor_gradient": "exact"}, "predictor_gradient is 'exact'"),
+        ({"predictor": Ridge(), "predictor_gradient": np.ones(2)}, "predictor_gradient is array"),
+        ({"predictor": LogisticRegression()}, "outcome has more than two values: give a regressor"),
+        (
+            {"predictor": Ridge(), "predictor_input": lambda frame: frame["sat"]},
+            r"predictor_input fails \(KeyError: 'sat'\): give a function .* columns race, ugpa, lsat",
+        ),
+        ({"predictor": Ridge(), "predictor_input": lambda frame: None}, "predictor_input gives NoneType of shape None"),
+        (
+            {"predictor": Ridge(), "predictor_input": lambda frame: frame[["lsat"]].head(3)},
+            r"predictor_input gives DataFrame of shape \(3, 1\) for 1820 people",
+        ),
         ({"predictor": Ridge(), "predictor_gradient": "autograd"}, "needs a PyTorch module"),
         ({"predictor_input": "features"}, "about a predictor of your own"),
         ({"predictor": lambda Z: Z}, r"gives an array of shape \(1820, 2\) for 1820 people"),
@@ -174,6 +187,12 @@ def test_a_gradient_of_the_wrong_shape_and_a_method_that_needs_one_are_refused(l
     audit = fit(law_frame, lambda Z: Z[:, 0], predictor_gradient=lambda Z: Z[:, 0])
     with pytest.raises(SettingError, match=r"predictor_gradient gives an array of shape \(1820,\): give one of shape"):
         audit.gradient(P)
+    for gradient, message in (
+        (lambda Z: Z["ugpa"], r"predictor_gradient fails \(IndexError"),
+        (lambda Z: np.full_like(Z, np.nan), "has a derivative that is not finite for someone"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            fit(law_frame, lambda Z: Z[:, 0], predictor_gradient=gradient).worst_case(0.2)
     audit = fit(law_frame, lambda Z: Z[:, 0])
     with pytest.raises(SettingError, match="CFU has no gradient"):
         audit.gradient(P)
@@ -191,6 +210,35 @@ def test_a_fitted_estimator_gets_the_columns_that_it_was_fitted_to(law_frame):
     other = LinearRegression().fit(law_frame[["lsat"]].rename(columns={"lsat": "score"}), law_frame["zfya"])
     with pytest.raises(SettingError, match="was fitted to a column 'score', but it is shown race, ugpa, lsat"):
         fit(law_frame, other, predictor_input="features")
+
+
+def test_an_estimator_that_was_fitted_to_an_array_is_shown_one():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    columns = ["a", "x", "z"]
+    named, nameless = (LinearRegression().fit(X, frame["y"]) for X in (frame[columns], frame[columns].to_numpy()))
+    cfu = [fs.Audit.fit(frame, graph, predictor=p, predictor_input="features").cfu({}) for p in (named, nameless)]
+    assert cfu[0] == cfu[1] > 0.01
+
+
+def test_what_is_shown_may_be_a_polars_frame(law_frame):
+    own, other = (lambda frame: frame[["ugpa", "lsat"]]), (lambda frame: pl.from_pandas(frame[["ugpa", "lsat"]]))
+    cfu = [fit(law_frame, LinearRegression(), predictor_input=prepare).cfu(P) for prepare in (own, other)]
+    assert cfu[0] == pytest.approx(cfu[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": lambda Z: Z[:, 0] - Z[:, 0].mean()},
+        {"predictor": lambda Z: np.random.default_rng().random(len(Z))},
+        {"predictor": Ridge(), "predictor_input": lambda frame: frame[["lsat"]].rank()},
+    ],
+    ids=["mean of the batch", "chance", "ranks"],
+)
+def test_a_predictor_whose_answer_depends_on_who_else_is_asked_about_is_refused(law_frame, options):
+    with pytest.raises(SettingError, match="gives the same people other numbers when it is asked about fewer"):
+        fit(law_frame, **options)
 
 
 def test_summaries_and_settings_name_a_brought_predictor(law_frame):

@@ -86,3 +86,18 @@ def test_columns_that_are_not_there_are_refused(people):
         people.by([1, 2, 3])
     with pytest.raises(SettingError, match="levels has 90"):
         people.quantiles([90])
+    for levels, message in ((0.5, "levels is 0.5: give a list"), ("ab", "levels is 'ab'"), (["a"], "levels has 'a'")):
+        with pytest.raises(SettingError, match=message):
+            people.quantiles(levels)
+    with pytest.raises(SettingError, match="bins is 3, but the column holds no numbers"):
+        people.by("race", bins=3)
+    for bins in (-1, "x"):
+        with pytest.raises(SettingError, match=f"bins is {bins!r}: give a whole number of at least 1"):
+            people.by("lsat", bins=bins)
+
+
+def test_people_without_a_value_are_a_class_of_their_own(people, frame):
+    region = frame["lsat"].where(frame["lsat"] > 35)
+    for found in (people.by(region), people.by(region, bins=2)):
+        assert found["people"].sum() == 3000
+        assert found.index.isna().tolist() == [False] * (len(found) - 1) + [True]

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import fairstress as fs
 from fairstress.errors import SettingError, Status
@@ -89,7 +90,40 @@ def test_questions_about_decisions_that_make_no_sense_are_refused(audit, law_aud
         audit.flips(1.5)
     with pytest.raises(SettingError, match="threshold is 'high': give a number in units of 'zfya'"):
         law_audit.flips("high")
+    for threshold in ("0.5", True):
+        with pytest.raises(SettingError, match=f"threshold is {threshold!r}: give a probability"):
+            audit.flip_shares(P, threshold)
     with pytest.raises(SettingError, match="direction is 'up': give 'either', 'gained' or 'lost'"):
         audit.flips(0.5, direction="up")
     with pytest.raises(SettingError, match="'white' is not a level of 'race'"):
         audit.flips(0.5, group="white")
+
+
+@pytest.fixture(scope="module")
+def towards_a():
+    """Three levels, of which a is the only one that people are moved to."""
+    graph = fs.CausalGraph.parse("g -> x -> z; x <-> z", protected="g", outcome="y")
+    rng = np.random.default_rng(0)
+    g = rng.choice(["a", "b", "c"], 300)
+    x = (g == "b") + rng.standard_normal(300)
+    z = x + rng.standard_normal(300)
+    frame = pd.DataFrame({"g": g, "x": x, "z": z, "y": x + z + rng.standard_normal(300)})
+    return fs.Audit.fit(frame, graph, contrast="a", max_degree=1)
+
+
+def test_a_group_that_nobody_is_moved_from_has_no_share(towards_a):
+    assert list(towards_a.flip_shares({("x", "z"): 0.4}, 0.0).index) == ["everyone", "c", "b"]
+    for ask in (towards_a.cfu_of_group, lambda group: towards_a.flips(0.0, group=group)):
+        with pytest.raises(SettingError, match="nobody is moved from 'a', the only level in contrast: give 'c' or 'b'"):
+            ask("a")
+
+
+def test_bounds_reach_what_model_a_says(law_frame):
+    """A tree turns nobody's decision at P = I alone; a pattern search from elsewhere stops on a plateau short of it."""
+    graph = fs.CausalGraph.parse(
+        "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat; race <-> lsat", protected="race", outcome="zfya"
+    )
+    forest = RandomForestRegressor(10, min_samples_leaf=10, random_state=0)
+    audit = fs.Audit.fit(law_frame, graph, reference="White", predictor=forest, random_state=0, max_degree=1)
+    lower, _ = audit.bounds(audit.flips(0.1), 0.3, starts=1)
+    assert lower.value == 0

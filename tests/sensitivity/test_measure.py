@@ -80,3 +80,16 @@ def test_an_own_measure_that_gives_no_number_is_refused(fit):
         fit(lambda change: change.max()).cfu(P)
     with pytest.raises(SettingError, match="measure gives nan"):
         fit(lambda change, weight: np.nan).cfu(P)
+    with pytest.raises(SettingError, match=r"measure failed .* \(ZeroDivisionError: division by zero\)"):
+        fit(lambda change, weight: 1 / 0).cfu(P)
+
+
+def test_a_quantile_may_be_any_kind_of_number(fit):
+    assert fit(np.float32(0.5)).cfu(P) == fit(0.5).cfu(P)
+
+
+def test_the_table_of_a_curve_gives_no_share_of_the_variance_for_another_measure(fit):
+    table = fit("absolute").curve([0.0, 0.2], starts=1).to_markdown()
+    assert "nan" not in table
+    assert "squared units" not in table
+    assert "CFU (absolute) is not in units of the variance" in table

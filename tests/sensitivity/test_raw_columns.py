@@ -208,3 +208,19 @@ def test_a_baseline_that_is_not_unfair_under_model_a_is_no_level():
         audit.breaking_point("blind")
     with pytest.raises(SettingError, match="there is no baseline 'blnd'; did you mean 'blind'"):
         audit.baseline_cfu("blnd", {})
+
+
+def test_the_table_to_report_names_the_predictor_and_its_cfu_under_model_a(law_frame):
+    audit = fs.Audit.fit(law_frame.iloc[:2000], LAW, predictor=deployed, predictor_input="features", max_degree=1)
+    table = audit.to_markdown()
+    assert "deployed on features; R2" in table
+    assert f"| CFU under Model A | {audit.cfu({}):.4g} |" in table
+    assert audit.cfu({}) > 0.01
+
+
+def test_the_table_to_report_leaves_out_an_accuracy_that_is_none():
+    graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    frame["y"] = frame["y"] > frame["y"].median()
+    audit = fs.Audit.fit(frame, graph, predictor=lambda Z: 5 * Z[:, 0], max_degree=1)  # a score, no probability
+    assert "on residuals |" in audit.to_markdown()

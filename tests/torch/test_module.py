@@ -95,3 +95,24 @@ def test_a_module_in_training_mode_and_a_gradient_it_cannot_have_are_refused(fra
             predictor_gradient="autograd",
             **SETTINGS,
         )
+
+
+def test_a_part_in_training_mode_is_refused_too(frame):
+    network = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Linear(2, 1)).eval()
+    network[0].train()
+    with pytest.raises(SettingError, match="in training mode"):
+        fs.Audit.fit(frame, GRAPH, predictor=network, **SETTINGS)
+
+
+class Step(torch.nn.Module):
+    """Above 0 or not: constant in pieces."""
+
+    def forward(self, z):
+        return (z[:, 0] > 0).double()
+
+
+def test_a_module_without_derivatives_is_refused_where_one_is_asked_for_and_searched_without(frame):
+    with pytest.raises(SettingError, match="Step gives numbers that PyTorch cannot differentiate by its inputs"):
+        fs.Audit.fit(frame, GRAPH, predictor=Step().eval(), **SETTINGS).worst_case(0.2)
+    audit = fs.Audit.fit(frame.iloc[:2000], GRAPH, predictor=Step().eval(), predictor_gradient="none", **SETTINGS)
+    assert audit.worst_case(0.2, starts=1).status is Status.NO_DERIVATIVES

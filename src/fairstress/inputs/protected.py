@@ -51,6 +51,22 @@ class ProtectedCoding:
             raise SettingError(f"{level!r} is not a level of '{self.name}': give {_alternatives(self.levels)}")
         return self.codes[self.levels.index(level)]
 
+    @property
+    def moved_levels(self) -> tuple[Any, ...]:
+        """Levels whose people have a counterfactual: all but the only one that people are moved to."""
+        count = self.n_targets(np.array(self.codes))
+        return tuple(level for level, n in zip(self.levels or (), count, strict=True) if n > 0)
+
+    def moved_code(self, level: Any) -> float:
+        """Give the code of a level whose people are moved somewhere."""
+        code = self.code(level)
+        if level not in self.moved_levels:
+            raise SettingError(
+                f"nobody is moved from {level!r}, the only level in contrast: give {_alternatives(self.moved_levels)}, "
+                "or name another level in contrast"
+            )
+        return code
+
     def code_levels(self, values: Sequence[Any]) -> Array:
         """Give the codes of people's levels; one that the coding does not know is refused."""
         code_of = dict(zip(self.levels or (), self.codes, strict=True))

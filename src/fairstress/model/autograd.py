@@ -17,10 +17,10 @@ def is_module(predictor: Any) -> bool:
 
 def check_module(module: Any) -> None:
     """Refuse a module that would answer differently each time."""
-    if module.training:
+    if any(part.training for part in module.modules()):
         raise SettingError(
-            "predictor is a PyTorch module in training mode, in which dropout and batch norms depend on chance and "
-            "on the batch: call its eval() first"
+            "predictor is a PyTorch module, or has one, in training mode, in which dropout and batch norms depend on "
+            "chance and on the batch: call its eval() first"
         )
 
 
@@ -39,7 +39,12 @@ def module_slopes(module: Any, Z: Array) -> tuple[Array, Array]:
     tensor = _tensor(module, Z).requires_grad_(True)
     with torch.enable_grad():
         out = module(tensor)
-        (slopes,) = torch.autograd.grad(out.sum(), tensor)
+        if not out.requires_grad:
+            raise SettingError(
+                f"predictor {type(module).__name__} gives numbers that PyTorch cannot differentiate by its inputs, as "
+                "steps or detached tensors are: give predictor_gradient='none'"
+            )
+        (slopes,) = torch.autograd.grad(out.sum(), tensor, materialize_grads=True)
     return np.asarray(out.detach().double().cpu().numpy()), np.asarray(slopes.double().cpu().numpy())
 
 

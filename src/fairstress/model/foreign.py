@@ -22,6 +22,7 @@ from fairstress.model.view import Lens, RawColumns, View
 RESIDUALS, FEATURES = "residuals", "features"
 ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
 STEP = 1e-5  # of a difference, in standard deviations of a feature
+COMPANY = 1e-3  # share of the size of predictions by which rounding in single precision stays
 DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
 
 Slopes = Callable[[Array], tuple[Array, Array]]
@@ -45,7 +46,14 @@ class Foreign:
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
         """The same for inputs (r, p), with derivatives where it has them."""
-        return self.slopes(Z) if self.slopes else (self.predict(Z), None)
+        if self.slopes is None:
+            return self.predict(Z), None
+        predicted, slopes = self.slopes(Z)
+        if not np.isfinite(slopes).all():
+            raise SettingError(
+                f"predictor {self.name} has a derivative that is not finite for someone: give predictor_gradient='none'"
+            )
+        return predicted, slopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,11 @@ class Brought:
             with threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
                 return _checked(settled, lambda: answer(show(Z)), len(Z)) - table.origin
 
+        predicted = call(Z)
+        _check_company(self, predicted[::2], call(Z[::2]))
         slopes = _slopes(settled, table, lens, show, call)
         gradient = ANALYTIC if callable(self.gradient) else self.gradient
-        return replace(Foreign(self.name, call, slopes, gradient), r2=_explained(table, call(Z)))
+        return Foreign(self.name, call, slopes, gradient, r2=_explained(table, predicted))
 
     def _fitted(self, table: Table, show: Callable[[Array], Any], Z: Array) -> Brought:
         if self.kind != ESTIMATOR or is_fitted(self.predictor):
@@ -119,7 +129,7 @@ _WAY_OUT = (
 
 def read_brought(predictor: Any, looks_at: Any, gradient: Any, seed: int | None) -> Brought | None:
     """Check what the analyst hands in; None where nothing is."""
-    if looks_at not in (RESIDUALS, FEATURES) and not callable(looks_at):
+    if not (callable(looks_at) or (isinstance(looks_at, str) and looks_at in (RESIDUALS, FEATURES))):
         raise SettingError(
             f"predictor_input is {looks_at!r}: give '{RESIDUALS}', '{FEATURES}' or a function of a data frame"
         )
@@ -154,17 +164,19 @@ def _gradient(gradient: Any, kind: str, looks_at: Any) -> Any:
     differentiable = kind == MODULE and not callable(looks_at)
     if gradient is None:
         return AUTOGRAD if differentiable else NO_GRADIENT
+    if callable(gradient):
+        return gradient
+    if not (isinstance(gradient, str) and gradient in (AUTOGRAD, DIFFERENCES, NO_GRADIENT)):
+        raise SettingError(
+            f"predictor_gradient is {gradient!r}: give 'none', 'differences' for a smooth predictor, 'autograd' for a "
+            "PyTorch module, or a function that gives the derivatives"
+        )
     if gradient == AUTOGRAD and not differentiable:
         raise SettingError(
             "predictor_gradient is 'autograd', which needs a PyTorch module that looks at residuals or features: "
             "give 'differences' if the predictor is smooth, otherwise 'none'"
         )
-    if gradient in (AUTOGRAD, DIFFERENCES, NO_GRADIENT) or callable(gradient):
-        return gradient
-    raise SettingError(
-        f"predictor_gradient is {gradient!r}: give 'none', 'differences' for a smooth predictor, 'autograd' for a "
-        "PyTorch module, or a function that gives the derivatives"
-    )
+    return gradient
 
 
 def _checked(brought: Brought, answer: Callable[[], Any], count: int) -> Array:
@@ -184,6 +196,16 @@ def _checked(brought: Brought, answer: Callable[[], Any], count: int) -> Array:
     return np.asarray(found.reshape(count))
 
 
+def _check_company(brought: Brought, among_all: Array, among_some: Array) -> None:
+    """Refuse a predictor whose answer for someone depends on chance or on who else is asked about."""
+    if np.abs(among_all - among_some).max() > COMPANY * max(float(np.abs(among_all).max()), float(np.ptp(among_all))):
+        raise SettingError(
+            f"predictor {brought.name} gives the same people other numbers when it is asked about fewer: give one, and "
+            "a function as predictor_input, whose answer for a person depends on that person alone; fix means, ranks "
+            "and levels beforehand"
+        )
+
+
 # ---------------------------------------------------------------- what it is shown
 
 
@@ -198,12 +220,35 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
     if brought.kind == MODULE and not callable(brought.looks_at):
         return lambda Z: _in_units(table, Z)
     prepare = brought.looks_at
+
+    def frame(Z: Array) -> pd.DataFrame:
+        return table.units.frame(Z[:, 0], Z[:, 1:])
+
     if callable(prepare):
-        return lambda Z: prepare(table.units.frame(Z[:, 0], Z[:, 1:]))
+        return lambda Z: _prepared(prepare, frame(Z))
     if names is None:
-        return lambda Z: table.units.frame(Z[:, 0], Z[:, 1:])
+        fitted_to_array = brought.kind == ESTIMATOR and hasattr(brought.predictor, "n_features_in_")
+        return (lambda Z: frame(Z).to_numpy()) if fitted_to_array else frame
     wanted = _known(brought, names, (*table.graph.protected_columns, *table.graph.features))
-    return lambda Z: table.units.frame(Z[:, 0], Z[:, 1:])[wanted]
+    return lambda Z: frame(Z)[wanted]
+
+
+def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> Any:
+    """What the analyst's function makes of a data frame: something with a row per person."""
+    columns = ", ".join(map(str, frame.columns))
+    try:
+        shown = prepare(frame)
+    except Exception as problem:  # the analyst's function may fail in any way
+        raise SettingError(
+            f"predictor_input fails ({type(problem).__name__}: {problem}): give a function of a data frame with the "
+            f"columns {columns}"
+        ) from problem
+    if getattr(shown, "shape", ())[:1] != (len(frame),):
+        raise SettingError(
+            f"predictor_input gives {type(shown).__name__} of shape {getattr(shown, 'shape', None)} for {len(frame)} "
+            "people: give a function that returns a data frame or an array with a row for each"
+        )
+    return shown
 
 
 def _known(brought: Brought, names: Any, known: tuple[str, ...]) -> list[str]:
@@ -271,11 +316,16 @@ def _given_slopes(brought: Brought, table: Table, Z: Array, raw: bool) -> Array:
     gradient = brought.gradient
     assert callable(gradient)
     shown = table.units.frame(Z[:, 0], Z[:, 1:]) if raw else Z
-    found, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
+    way_out = "a row per person and a column per residual, or per feature where it looks at a data frame"
+    try:
+        found, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
+    except Exception as problem:  # the analyst's function may fail in any way
+        raise SettingError(
+            f"predictor_gradient fails ({type(problem).__name__}: {problem}): give a function to an array, {way_out}"
+        ) from problem
     if found.shape != wanted:
         raise SettingError(
-            f"predictor_gradient gives an array of shape {found.shape}: give one of shape {wanted}, a row per person "
-            "and a column per residual, or per feature where it looks at a data frame"
+            f"predictor_gradient gives an array of shape {found.shape}: give one of shape {wanted}, {way_out}"
         )
     return np.column_stack([np.zeros(len(Z)), found]) if raw else found
 

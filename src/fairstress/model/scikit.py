@@ -34,12 +34,14 @@ def is_fitted(estimator: Any) -> bool:
 def fit_clone(estimator: Any, X: Any, y: Array, weight: Array, seed: int | None, *, two_valued: bool) -> Any:
     """Fit a copy to rows that have weight; the analyst's own object is left as it is."""
     base = _base()
+    if base.is_classifier(estimator) and not two_valued:
+        raise _no_regressor(estimator)
     fitted = base.clone(estimator)
     if seed is not None:
         open_seeds = [key for key, value in fitted.get_params().items() if _is_seed(key) and value is None]
         fitted.set_params(**dict.fromkeys(sorted(open_seeds), seed))
     counted = weight > 0
-    X = X.loc[counted] if hasattr(X, "loc") else X[counted]
+    X = X.loc[counted] if hasattr(X, "loc") else X[np.flatnonzero(counted)]  # which polars and sparse matrices know too
     target = y[counted].astype(int) if two_valued else y[counted]
     return fitted.fit(X, target, **_weights(fitted, weight[counted]))
 
@@ -51,9 +53,7 @@ def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any
         return lambda X: estimator.predict(X)
     name = type(estimator).__name__
     if levels is None:
-        raise SettingError(
-            f"predictor is the classifier {name}, but the outcome has more than two values: give a regressor"
-        )
+        raise _no_regressor(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise SettingError(
             f"predictor is the classifier {name}, which gives no probabilities: wrap it in CalibratedClassifierCV, or "
@@ -61,6 +61,13 @@ def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any
         )
     column = _column(estimator, levels, name)
     return lambda X: np.asarray(estimator.predict_proba(X))[:, column]
+
+
+def _no_regressor(estimator: Any) -> SettingError:
+    name = type(estimator).__name__
+    return SettingError(
+        f"predictor is the classifier {name}, but the outcome has more than two values: give a regressor"
+    )
 
 
 def _column(estimator: Any, levels: tuple[Any, Any], name: str) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairstress.errors import SettingError
+from fairstress.model.foreign import RESIDUALS
 from fairstress.report.markup import Sheet
 from fairstress.report.summary import (
     audit_data,
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 def audit_table(audit: Audit) -> Sheet:
     """What was audited, under which assumptions, and how predictor and baselines compare."""
-    graph, settings, predictor = audit.graph, audit.settings, audit.claim.predictor
+    graph, settings = audit.graph, audit.settings
     measure = "R2" if audit.table.outcome_levels is None else "deviance explained"
     fair = listed(f"{a} -> {b}" for a, b in graph.fair_edges)
     rows = [
@@ -39,8 +42,8 @@ def audit_table(audit: Audit) -> Sheet:
         ("Errors that may be correlated", listed(f"{a} <-> {b}" for a, b in graph.pairs) or "none"),
         ("Pairs at structural penalty 0", _verdict(audit)),
         ("Structural equations", f"degrees {_degrees(audit)}; penalty {settings.penalty:.5g}"),
-        ("Audited predictor", f"on residuals, degree {predictor.degree}; {measure} {predictor.r2:.4f}, in-sample"),
-        ("CFU under Model A", "0"),
+        ("Audited predictor", _audited(audit, measure)),
+        ("CFU under Model A", "0" if settings.predictor_input == RESIDUALS else f"{audit.cfu_under_model_a:.4g}"),
     ]
     rows += [
         (f"Baseline {b.name}", f"unfairness {b.unfairness:.4g}; {measure} {b.r2:.4f}, in-sample")
@@ -54,17 +57,24 @@ def curve_table(curve: Curve) -> Sheet:
     """The worst case for each budget, with its correlations."""
     last = curve.points[-1]
     pairs = [f"{a} <-> {b}" for a, b in last.pairs]
-    head = ("p_max", "CFU", "% of variance", "CFU at penalty 0", "log likelihood against Model A", *pairs)
+    variance = curve.context.outcome_variance  # NaN where CFU is not in its units: another measure, or log-odds
+    of_variance = ("% of variance",) if np.isfinite(variance) else ()
+    head = ("p_max", "CFU", *of_variance, "CFU at penalty 0", "log likelihood against Model A", *pairs)
     rows = []
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
-        share = f"{100 * point.value / curve.context.outcome_variance:.3g}"
-        share = "0" if point.value <= curve.context.negligible else share
+        share = "0" if point.value <= curve.context.negligible else f"{100 * point.value / variance:.3g}"
         p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
         drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
-        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), share, without, drop, *p))
+        rows.append(
+            (f"{point.p_max:g}", cfu_text(curve, point.value), *[share for _ in of_variance], without, drop, *p)
+        )
     floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
-    notes = ("CFU in squared units of the outcome; the variance is the outcome's.", *curve_notes(curve))
+    units = "CFU in squared units of the outcome; the variance is the outcome's."
+    notes = (
+        units if of_variance else f"{last.functional} is not in units of the variance of the outcome.",
+        *curve_notes(curve),
+    )
     return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
 
 
@@ -100,6 +110,14 @@ def check_table(check: Check) -> Sheet:
         seen = "not probed" if finding.cfu is None else f"{finding.cfu:.3g}"
         rows.append((pairs, str(finding.verdict), seen, finding.reason, finding.advice))
     return Sheet("What correlated errors can do to CFU at structural penalty 0", head, tuple(rows))
+
+
+def _audited(audit: Audit, measure: str) -> str:
+    """What the predictor is, what it looks at, and how well it predicts where that can be said."""
+    predictor, looks_at = audit.claim.predictor, audit.settings.predictor_input
+    own = f"on {looks_at}, degree {predictor.degree}"
+    shown = own if predictor.degree is not None else f"{predictor.name} on {looks_at}"
+    return shown if predictor.r2 is None else f"{shown}; {measure} {predictor.r2:.4f}, in-sample"
 
 
 def _degrees(audit: Audit) -> str:

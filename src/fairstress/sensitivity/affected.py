@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.counterfactual import worlds
-from fairstress.sensitivity.claim import Claim
+from fairstress.sensitivity.claim import Claim, whole_number
 from fairstress.sensitivity.decisions import EITHER, turned
 from fairstress.sensitivity.measure import weighted_quantile
 
@@ -58,20 +59,24 @@ class Affected:
             that the audit has not seen.
         bins
             Cut numbers into this many classes of about equally many people.
+
+        People whose value is missing are a class of their own, the last.
         """
         values = self._column(column)
-        return self._by(values if bins is None else pd.qcut(values, bins, duplicates="drop"))
+        return self._by(values if bins is None else _cut(values, bins))
 
     def quantiles(self, levels: Sequence[float] = QUANTILES) -> pd.Series[float]:
         """Quantiles of CFU over people, by their weight."""
-        for q in levels:
-            if not 0 <= q <= 1:
+        if isinstance(levels, str) or not isinstance(levels, Iterable):
+            raise SettingError(f"levels is {levels!r}: give a list of numbers from 0 to 1")
+        asked = list(levels)
+        for q in asked:
+            if not (isinstance(q, Real) and 0 <= q <= 1):
                 raise SettingError(f"levels has {q!r}: give numbers from 0 to 1")
-        found = [weighted_quantile(self.cfu, self.weight, q) for q in levels]
-        return pd.Series(found, index=list(levels), name="cfu")
+        return pd.Series([weighted_quantile(self.cfu, self.weight, q) for q in asked], index=asked, name="cfu")
 
     def _by(self, values: pd.Series[Any]) -> pd.DataFrame:
-        codes, keys = pd.factorize(values, sort=True)
+        codes, keys = pd.factorize(values, sort=True, use_na_sentinel=False)
         rows = [self._summary(codes == i) for i in range(len(keys))]
         return pd.DataFrame(rows, index=pd.Index(keys, name=values.name))
 
@@ -139,6 +144,13 @@ def affected(table: Table, claim: Claim, w_B: Array, threshold: float | None) ->
         cfu=found["cfu"],
         flips=flips,
     )
+
+
+def _cut(values: pd.Series[Any], bins: Any) -> pd.Series[Any]:
+    """Numbers as intervals of about equally many people."""
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        raise SettingError(f"bins is {bins!r}, but the column holds no numbers: leave bins out")
+    return pd.qcut(values, whole_number(bins, "bins"), duplicates="drop")
 
 
 def _beside(frame: pd.DataFrame, found: dict[str, Any]) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -62,25 +63,24 @@ def flips(table: Table, threshold: Any, direction: str, group: Any, scale: str) 
     coding = table.protected
     if group is not None and coding.levels is None:
         raise SettingError(f"group is {group!r}, but '{coding.name}' is numeric and has no groups: leave it out")
-    code, limit = None if group is None else coding.code(group), read_threshold(table, threshold, scale)
+    code = None if group is None else coding.moved_code(group)
+    limit = read_threshold(table, threshold, scale)
     way = {EITHER: "turns", GAINED: "turns to yes", LOST: "turns to no"}[direction]
     name = f"share of {'people' if group is None else group} whose decision {way} (threshold {threshold:g})"
     return Flips(limit, direction, code, name)
 
 
 def flip_shares(table: Table, threshold: Any, scale: str, share: Callable[[Flips], float]) -> pd.DataFrame:
-    """Shares by group (rows, everyone first) and direction."""
-    groups = [None, *(table.protected.levels or ())]
+    """Shares by group (rows, everyone first; no row for a group that nobody is moved from) and direction."""
+    groups = [None, *table.protected.moved_levels]
     rows = [{d: share(flips(table, threshold, d, group, scale)) for d in (GAINED, LOST, EITHER)} for group in groups]
     return pd.DataFrame(rows, index=pd.Index([EVERYONE, *groups[1:]], name=table.protected.name))
 
 
 def read_threshold(table: Table, threshold: Any, scale: str) -> float:
     """Give a threshold in the outcome's units, or of a probability, on the scale of the predictions."""
-    try:
-        number = float(threshold)
-    except (TypeError, ValueError):
-        number = float("nan")
+    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool | np.bool_)
+    number = float(threshold) if is_number else float("nan")
     two_valued = table.outcome_levels is not None
     if not np.isfinite(number) or (two_valued and not 0 < number < 1):
         wanted = "a probability between 0 and 1" if two_valued else f"a number in units of '{table.graph.outcome}'"

@@ -224,7 +224,7 @@ def group_unfairness(table: Table, level: Any, to: Any = None) -> Functional:
     coding = table.protected
     if coding.levels is None:
         raise SettingError(f"{level!r} is not a level of '{coding.name}': it is numeric")
-    group = coding.code(level)
+    group = coding.moved_code(level)
     if to is None:
         return Unfairness(group=group, name=f"CFU of {level}")
     target = coding.code(to)

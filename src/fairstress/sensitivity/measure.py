@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def read_measure(measure: Any) -> Measure:
         return measure
     if isinstance(measure, str) and measure in known:
         return known[measure]
-    if isinstance(measure, float) and 0 < measure < 1:
+    if isinstance(measure, Real) and 0 < float(measure) < 1:
         q = float(measure)
         return Measure(f"{q:g} quantile", _size, None, lambda d, weight: weighted_quantile(np.abs(d), weight, q))
     if callable(measure):
@@ -89,9 +90,10 @@ def _checked(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array]
     def measured(d: Array, weight: Array) -> float:
         try:
             found = float(function(d, weight))
-        except (TypeError, ValueError) as problem:
+        except Exception as problem:  # the analyst's function may fail in any way
+            what = f"{type(problem).__name__}: {problem}"
             raise SettingError(
-                f"measure failed on arrays of changes and weights: {problem}; give a function of both to one number"
+                f"measure failed on arrays of changes and weights ({what}): give a function of both to one number"
             ) from problem
         if not np.isfinite(found):
             raise SettingError(f"measure gives {found}: give a function of changes and weights to a finite number")

@@ -109,11 +109,12 @@ def _from_starts(
     """Ascend from the best of sign patterns, scan and earlier solutions, then from mirror images of the best ends."""
     earlier = [task.budget.project(p * s) for p in inherited for s in (1.0, 10.0)]  # as it is, and out to the boundary
     signs = _signs(task, rng)
-    own = np.array([*earlier, *task.budget.extremes(signs)])
+    centre = task.budget.project(task.budget.centre())  # Model A, where a lower limit often is
+    own = np.array([*earlier, *task.budget.extremes(signs), centre])
     points, values = np.concatenate([own, scanned]), np.concatenate([task.values(own), on_scan])
     if values.max() <= task.negligible:
         return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
-    corners = [len(earlier) + i for i in _best_of_each_class(task, signs, values[len(earlier) : len(own)])]
+    corners = [len(earlier) + i for i in _best_of_each_class(task, signs, values[len(earlier) : len(own) - 1])]
     order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(task, points, values, task.starts), *corners])]
     climbed = [points[i] for i in order]
     ends = [_ascend(task, p) for p in climbed]
