@@ -33,10 +33,10 @@ class Status(StrEnum):
     CONVERGED = "The computation converged."
     STEP_LIMIT = "The fit ran out of steps before it converged: treat the numbers as approximate."
     STALLED = "The fit stopped where rounding hides any further progress: treat the numbers as approximate."
-    SEARCH_STEPS = "The search ran out of steps before it converged: add starts, or treat the value as a lower limit."
+    SEARCH_STEPS = "The search ran out of steps before it converged: add starts, or expect a more extreme value."
     DIFFERENCES = "The search converged, with the predictor's derivatives taken by finite differences."
     NO_DERIVATIVES = (
-        "The search used no derivatives, only values at the points that it compared: treat the value as a lower limit."
+        "The search used no derivatives, only values at the points that it compared: a more extreme value may exist."
     )
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use method='search'."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."

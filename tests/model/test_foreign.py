@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -249,3 +251,32 @@ def test_summaries_and_settings_name_a_brought_predictor(law_frame):
     assert "looks at the columns themselves" in raw.summary().replace("\n", " ")
     assert f"{raw.cfu_under_model_a:.7f}" in raw.summary()
     assert isinstance(raw.predictor_inputs(), pd.DataFrame)
+
+
+def own_measure(d, weight):
+    return np.average(d**4, weights=weight)
+
+
+def test_steps_are_not_differentiated(law_frame):
+    forest = RandomForestRegressor(10, max_depth=4)
+    with pytest.raises(SettingError, match="RandomForestRegressor moves in steps"):
+        fit(law_frame, forest, predictor_gradient="differences", random_state=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": LinearRegression(), "predictor_gradient": "differences"},
+        {"predictor": LinearRegression(), "predictor_input": "features"},
+        {"measure": 0.9},
+        {"measure": own_measure},
+    ],
+    ids=["residuals", "features", "quantile", "own measure"],
+)
+def test_an_audit_can_be_pickled(law_frame, options):
+    frame = law_frame.assign(race=law_frame["race"] == "White") if "predictor_input" in options else law_frame
+    reference = {"reference": True} if "predictor_input" in options else {}
+    audit = fit(frame, **options, **reference)
+    again = pickle.loads(pickle.dumps(audit))
+    assert again.cfu(P) == audit.cfu(P)
+    assert again.worst_case(0.2).value == audit.worst_case(0.2).value

@@ -56,7 +56,7 @@ def test_the_absolute_measure_has_a_gradient_and_the_others_are_searched_without
     assert found.functional == "CFU (max)"
     points = np.random.default_rng(1).uniform(-0.4, 0.4, (300, 3))
     assert found.value >= max(largest.cfu(dict(zip(GRAPH.pairs, p, strict=True))) for p in points)
-    with pytest.raises(SettingError, match="CFU has no gradient: its measure is max"):
+    with pytest.raises(SettingError, match="CFU has no gradient, because its measure is 'max'"):
         largest.gradient(P)
 
 

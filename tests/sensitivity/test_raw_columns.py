@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 import fairstress as fs
-from fairstress.errors import SettingError, Status
+from fairstress.errors import FairstressWarning, SettingError, Status
 from fairstress.sensitivity.check import Verdict
 
 LAW = fs.CausalGraph.parse(
@@ -222,5 +222,6 @@ def test_the_table_to_report_leaves_out_an_accuracy_that_is_none():
     graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 200, random_state=0).frame
     frame["y"] = frame["y"] > frame["y"].median()
-    audit = fs.Audit.fit(frame, graph, predictor=lambda Z: 5 * Z[:, 0], max_degree=1)  # a score, no probability
+    with pytest.warns(FairstressWarning, match="no probabilities, although 'y' has two values"):
+        audit = fs.Audit.fit(frame, graph, predictor=lambda Z: 5 * Z[:, 0], max_degree=1)
     assert "on residuals |" in audit.to_markdown()

@@ -16,9 +16,10 @@ from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
+from fairstress.model.brought import Brought
 from fairstress.model.counterfactual import residuals, worlds
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.foreign import DIGITS, Brought
+from fairstress.model.foreign import DIGITS
 from fairstress.model.named import StructuralModel, name_counterfactuals, name_model
 from fairstress.model.view import FAIR_PART, RawColumns
 from fairstress.sensitivity.affected import Affected, affected
@@ -136,9 +137,14 @@ class Fitted:
         """Exact derivative of CFU with respect to the correlation of each pair of features."""
         slope = evaluate(self.claim, self._read(correlation), gradient=True).gradient
         if slope is None:
+            if self.claim.measure.slope is None:
+                raise SettingError(
+                    f"CFU has no gradient, because its measure is {self.settings.measure!r}: 'squared' and 'absolute' "
+                    "have one"
+                )
             raise SettingError(
-                f"CFU has no gradient: its measure is {self.settings.measure}, and predictor_gradient is "
-                f"'{self.claim.predictor.gradient}'; give 'differences' if the predictor is smooth"
+                f"CFU has no gradient, because predictor_gradient is '{self.claim.predictor.gradient}': give "
+                "'differences' if the predictor is smooth"
             )
         pairs = list(self.graph.pairs)
         position = self.variables.index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,12 +13,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fairstress.audit.sturdy import Sturdy
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import FairstressWarning, SettingError, did_you_mean
 from fairstress.inputs.data import Folds, read_table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
+from fairstress.model.brought import RESIDUALS, read_brought
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.model.foreign import RESIDUALS, read_brought
 from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.sensitivity.claim import PROBABILITY, Choice, ClaimBuilder, check_sizes, read_scale
 from fairstress.sensitivity.measure import read_measure
@@ -143,6 +144,13 @@ class Fitting(Sturdy):
         design, penalty = builder.structure()
         check_sizes(builder.table, design)
         claim = builder.claim(design, penalty)
+        if claim.predictor.r2 is None:
+            warnings.warn(
+                f"predictor {claim.predictor.name} gives numbers outside 0 to 1, which are no probabilities, although "
+                f"'{builder.table.graph.outcome}' has two values: they are audited as they are",
+                FairstressWarning,
+                stacklevel=4,
+            )
         settings = builder.settings(claim, penalty, max_degree, len(builder.folds), random_state)
         baselines, graph = builder.baselines(claim), builder.table.graph
         return cls(graph, builder.table, settings, claim, baselines, builder.embedding, builder.brought)

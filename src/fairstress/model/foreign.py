@@ -1,9 +1,10 @@
-"""Predictors that the analyst brings: estimators, PyTorch modules and functions, of residuals or of raw columns."""
+"""A brought predictor as a function of arrays: how it is fitted, shown people, asked, and differentiated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,109 +14,123 @@ from threadpoolctl import ThreadpoolController
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.autograd import call_module, check_module, is_module, module_slopes
-from fairstress.model.embedding import Input
+from fairstress.model.autograd import call_module, module_slopes
+from fairstress.model.brought import ESTIMATOR, MODULE, RESIDUALS, Brought
 from fairstress.model.predictor import ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT, null_deviance
-from fairstress.model.scikit import fit_clone, is_estimator, is_fitted, predictions
-from fairstress.model.view import Lens, RawColumns, View
+from fairstress.model.scikit import fit_clone, is_fitted, predictions
+from fairstress.model.view import Lens, RawColumns
 
-RESIDUALS, FEATURES = "residuals", "features"
-ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
 STEP = 1e-5  # of a difference, in standard deviations of a feature
 COMPANY = 1e-3  # share of the size of predictions by which rounding in single precision stays
 DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
+FLAT = 0.95  # share of derivatives that are exactly 0 in a predictor that moves in steps
 
-Slopes = Callable[[Array], tuple[Array, Array]]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Foreign:
-    """A brought predictor as a function of arrays; it gives the outcome less its origin, or a probability."""
+    """A brought predictor, fitted; it gives the outcome less its origin, or a probability."""
 
-    name: str
-    call: Callable[[Array], Array]  # (r, p) to (r,)
-    slopes: Slopes | None  # (r, p) to (r,) and (r, p)
-    gradient: str
+    brought: Brought
+    table: Table
+    lens: Lens
     r2: float | None = None
     degree: int | None = None
     penalty: float | None = None
 
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return self.brought.name
+
+    @property
+    def gradient(self) -> str:
+        """Where its derivatives come from."""
+        return self.brought.gradient if isinstance(self.brought.gradient, str) else ANALYTIC
+
     def predict(self, Z: Array) -> Array:
         """Predictions for inputs (..., p)."""
-        return self.call(np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])).reshape(Z.shape[:-1])
+        return self._ask(np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])).reshape(Z.shape[:-1])
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """The same for inputs (r, p), with derivatives where it has them."""
-        if self.slopes is None:
+        """The same for inputs (r, p), with derivatives by them where it has any."""
+        if self.gradient == NO_GRADIENT:
             return self.predict(Z), None
-        predicted, slopes = self.slopes(Z)
+        predicted, slopes = self._autograd(Z) if self.gradient == AUTOGRAD else (self._ask(Z), self._slopes(Z))
         if not np.isfinite(slopes).all():
             raise SettingError(
                 f"predictor {self.name} has a derivative that is not finite for someone: give predictor_gradient='none'"
             )
         return predicted, slopes
 
+    # ------------------------------------------------------------ inside
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """A predictor as the analyst handed it in, with what it looks at and where its gradient comes from."""
+    def _ask(self, Z: Array) -> Array:
+        """Predictions for inputs (r, p)."""
+        with self._threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
+            return _checked(self.brought, lambda: self._answer(self._show(Z)), len(Z)) - self.table.origin
 
-    predictor: Any
-    kind: str
-    looks_at: str | Callable[[pd.DataFrame], Any]
-    gradient: str | Callable[[Any], Any]
-    seed: int | None
+    def _autograd(self, Z: Array) -> tuple[Array, Array]:
+        out, slopes = module_slopes(self.brought.predictor, self._show(Z))
+        return _checked(self.brought, lambda: out, len(Z)) - self.table.origin, slopes * self._scale
+
+    def _slopes(self, Z: Array) -> Array:
+        if self.gradient == DIFFERENCES:
+            return _differences(self._ask, Z, first=int(self._is_raw))
+        return _given_slopes(self.brought, self.table, Z, self._is_raw) * self._scale
 
     @property
-    def name(self) -> str:
-        """What it is, for people."""
-        shown = self.predictor if self.kind == FUNCTION else type(self.predictor)
-        return str(getattr(shown, "__name__", type(self.predictor).__name__))
+    def _is_raw(self) -> bool:
+        return isinstance(self.lens, RawColumns)
 
     @property
-    def input_name(self) -> str:
-        """What it looks at, for people."""
-        return self.looks_at if isinstance(self.looks_at, str) else getattr(self.looks_at, "__name__", FEATURES)
+    def _scale(self) -> Array:
+        """What turns derivatives by the table's units into those by coded inputs."""
+        return np.array([0.0, *self.table.scaling.deviation]) if self._is_raw else np.ones(len(self.lens.names))
 
-    def lens(self, view: View, table: Table) -> Lens:
-        """What it looks at: the residuals' view, or the coded columns, of which the table's are made."""
-        if self.looks_at == RESIDUALS:
-            return view
-        names = [table.graph.protected, *table.graph.features]
-        return RawColumns.of([Input(names[0])], [Input(name) for name in names[1:]])
+    @cached_property
+    def _show(self) -> Callable[[Array], Any]:
+        return _shower(self.brought, self.table, self.lens)
 
-    def settle(self, table: Table, lens: Lens, gather: Callable[[Rows], Array]) -> Foreign:
-        """Fit it, unless it is fitted, and make it a function of arrays."""
-        Z = np.concatenate([gather(block) for block in table.rows.blocks()])
-        show, threads = _shower(self, table, lens), ThreadpoolController()
-        with threads.limit(limits=1):
-            settled = self._fitted(table, show, Z)
-        answer = _answers(settled, table)
+    @cached_property
+    def _answer(self) -> Callable[[Any], Any]:
+        return _answers(self.brought, self.table)
 
-        def call(Z: Array) -> Array:
-            with threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
-                return _checked(settled, lambda: answer(show(Z)), len(Z)) - table.origin
+    @cached_property
+    def _threads(self) -> ThreadpoolController:
+        return ThreadpoolController()
 
-        predicted = call(Z)
-        _check_company(self, predicted[::2], call(Z[::2]))
-        slopes = _slopes(settled, table, lens, show, call)
-        gradient = ANALYTIC if callable(self.gradient) else self.gradient
-        return Foreign(self.name, call, slopes, gradient, r2=_explained(table, predicted))
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle keeps: how to ask is found out anew."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def _fitted(self, table: Table, show: Callable[[Array], Any], Z: Array) -> Brought:
-        if self.kind != ESTIMATOR or is_fitted(self.predictor):
-            return self
-        shown, two_valued = show(Z), table.outcome_levels is not None
-        X = shown.iloc[table.row_of].reset_index(drop=True) if hasattr(shown, "iloc") else shown[table.row_of]
-        try:
-            fitted = fit_clone(
-                self.predictor, X, table.y + table.origin, table.weight, self.seed, two_valued=two_valued
-            )
-        except FairstressError:
-            raise
-        except Exception as problem:
-            raise SettingError(f"predictor {self.name} cannot be fitted: {problem}; {_WAY_OUT}") from problem
-        return replace(self, predictor=fitted)
+
+def settle(brought: Brought, table: Table, lens: Lens, gather: Callable[[Rows], Array]) -> Foreign:
+    """Fit what was brought, unless it is fitted, and make it a function of arrays."""
+    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
+    with ThreadpoolController().limit(limits=1):
+        fitted = _fitted(brought, table, _shower(brought, table, lens), Z)
+    found = Foreign(fitted, table, lens)
+    predicted = found.predict(Z)
+    _check_company(brought, predicted[::2], found.predict(Z[::2]))
+    if brought.gradient == DIFFERENCES:
+        _check_smooth(found, Z[:1000], predicted[:1000])
+    return replace(found, r2=_explained(table, predicted))
+
+
+def _fitted(brought: Brought, table: Table, show: Callable[[Array], Any], Z: Array) -> Brought:
+    """The same, fitted to the table's people unless it is fitted already."""
+    if brought.kind != ESTIMATOR or is_fitted(brought.predictor):
+        return brought
+    shown, two_valued = show(Z), table.outcome_levels is not None
+    X = shown.iloc[table.row_of].reset_index(drop=True) if hasattr(shown, "iloc") else shown[table.row_of]
+    y = table.y + table.origin
+    try:
+        fitted = fit_clone(brought.predictor, X, y, table.weight, brought.seed, two_valued=two_valued)
+    except FairstressError:
+        raise
+    except Exception as problem:
+        raise SettingError(f"predictor {brought.name} cannot be fitted: {problem}; {_WAY_OUT}") from problem
+    return replace(brought, predictor=fitted)
 
 
 _WAY_OUT = (
@@ -125,58 +140,6 @@ _WAY_OUT = (
 
 
 # ---------------------------------------------------------------- checks
-
-
-def read_brought(predictor: Any, looks_at: Any, gradient: Any, seed: int | None) -> Brought | None:
-    """Check what the analyst hands in; None where nothing is."""
-    if not (callable(looks_at) or (isinstance(looks_at, str) and looks_at in (RESIDUALS, FEATURES))):
-        raise SettingError(
-            f"predictor_input is {looks_at!r}: give '{RESIDUALS}', '{FEATURES}' or a function of a data frame"
-        )
-    if predictor is None:
-        if looks_at != RESIDUALS or gradient is not None:
-            raise SettingError(
-                "predictor_input and predictor_gradient are about a predictor of your own: give one as predictor; the "
-                "baselines, which look at features, are audited by audit.baseline_cfu(name, P)"
-            )
-        return None
-    kind = _kind(predictor)
-    return Brought(predictor, kind, looks_at, _gradient(gradient, kind, looks_at), seed)
-
-
-def _kind(predictor: Any) -> str:
-    if isinstance(predictor, type):
-        raise SettingError(f"predictor is the class {predictor.__name__}: give an instance, {predictor.__name__}(...)")
-    if is_module(predictor):
-        check_module(predictor)
-        return MODULE
-    if is_estimator(predictor):
-        return ESTIMATOR
-    if callable(predictor):
-        return FUNCTION
-    raise SettingError(
-        f"predictor is {predictor!r}: give an estimator with fit and predict, a PyTorch module or a function"
-    )
-
-
-def _gradient(gradient: Any, kind: str, looks_at: Any) -> Any:
-    """Where the gradient comes from; by itself only PyTorch offers one."""
-    differentiable = kind == MODULE and not callable(looks_at)
-    if gradient is None:
-        return AUTOGRAD if differentiable else NO_GRADIENT
-    if callable(gradient):
-        return gradient
-    if not (isinstance(gradient, str) and gradient in (AUTOGRAD, DIFFERENCES, NO_GRADIENT)):
-        raise SettingError(
-            f"predictor_gradient is {gradient!r}: give 'none', 'differences' for a smooth predictor, 'autograd' for a "
-            "PyTorch module, or a function that gives the derivatives"
-        )
-    if gradient == AUTOGRAD and not differentiable:
-        raise SettingError(
-            "predictor_gradient is 'autograd', which needs a PyTorch module that looks at residuals or features: "
-            "give 'differences' if the predictor is smooth, otherwise 'none'"
-        )
-    return gradient
 
 
 def _checked(brought: Brought, answer: Callable[[], Any], count: int) -> Array:
@@ -203,6 +166,18 @@ def _check_company(brought: Brought, among_all: Array, among_some: Array) -> Non
             f"predictor {brought.name} gives the same people other numbers when it is asked about fewer: give one, and "
             "a function as predictor_input, whose answer for a person depends on that person alone; fix means, ranks "
             "and levels beforehand"
+        )
+
+
+def _check_smooth(found: Foreign, Z: Array, predicted: Array) -> None:
+    """Refuse to differentiate what moves in steps."""
+    _, slopes = found.predict_with_slopes(Z)
+    assert slopes is not None
+    seen = slopes[:, int(found._is_raw) :]
+    if np.ptp(predicted) > 0 and (seen == 0).mean() >= FLAT:
+        raise SettingError(
+            f"predictor_gradient is 'differences', but predictor {found.name} moves in steps: its derivatives are 0 "
+            "nearly everywhere; give 'none'"
         )
 
 
@@ -280,26 +255,6 @@ def _answers(brought: Brought, table: Table) -> Callable[[Any], Any]:
 
 
 # ---------------------------------------------------------------- slopes
-
-
-def _slopes(
-    brought: Brought, table: Table, lens: Lens, show: Callable[[Array], Any], call: Callable[[Array], Array]
-) -> Slopes | None:
-    """Predictions with derivatives by the coded inputs, from where the analyst says; None without."""
-    raw = isinstance(lens, RawColumns)
-    if brought.gradient == NO_GRADIENT:
-        return None
-    if brought.gradient == DIFFERENCES:
-        return lambda Z: (call(Z), _differences(call, Z, first=int(raw)))
-    scale = np.array([0.0, *table.scaling.deviation]) if raw else np.ones(len(lens.names))
-    if brought.gradient == AUTOGRAD:
-
-        def by_autograd(Z: Array) -> tuple[Array, Array]:
-            out, slopes = module_slopes(brought.predictor, show(Z))
-            return _checked(brought, lambda: out, len(Z)) - table.origin, slopes * scale
-
-        return by_autograd
-    return lambda Z: (call(Z), _given_slopes(brought, table, Z, raw) * scale)
 
 
 def _differences(call: Callable[[Array], Array], Z: Array, first: int) -> Array:

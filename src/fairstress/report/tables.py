@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairstress.errors import SettingError
-from fairstress.model.foreign import RESIDUALS
+from fairstress.model.brought import RESIDUALS
 from fairstress.report.markup import Sheet
 from fairstress.report.summary import (
     audit_data,

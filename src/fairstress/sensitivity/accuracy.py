@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import optimize
 
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
@@ -156,6 +155,8 @@ class Deviance:
 
     def shrinkage(self, theta: Array, r2: float) -> float:
         """See `Accuracy`: log-odds are drawn towards those of the mean outcome."""
+        from scipy import optimize
+
         mean = float(self.rows.y.sum() / self.rows.n)
         middle = np.log(mean / (1 - mean)) * (np.arange(theta.size) == 0)  # the first column is the constant
 

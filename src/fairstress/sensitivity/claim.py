@@ -13,6 +13,7 @@ from fairstress.errors import DataError, FairstressWarning, SettingError, did_yo
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
+from fairstress.model.brought import RESIDUALS, Brought
 from fairstress.model.counterfactual import People, Worlds, meet, residuals
 from fairstress.model.design import (
     Design,
@@ -24,7 +25,7 @@ from fairstress.model.design import (
 )
 from fairstress.model.embedding import EmbeddingFactory, Input, Polynomial
 from fairstress.model.fit import Fit, check_noise
-from fairstress.model.foreign import RESIDUALS, Brought
+from fairstress.model.foreign import settle
 from fairstress.model.predictor import AnyPredictor, Predictor, Source, check_independent, fit_predictor, on_log_odds
 from fairstress.model.selection import choose_predictor, choose_structure
 from fairstress.model.threshold import Likelihood, ThresholdSystem, make_system
@@ -235,7 +236,8 @@ class ClaimBuilder:
         if self.brought is None:
             return view, self._scaled(self.predictor(_source(self.table, view)))
         lens = self.brought.lens(view, self.table)
-        return lens, self._scaled(self.brought.settle(self.table, lens, _gatherer(lens, view.design, view.weights)))
+        gather = _gatherer(lens, view.design, view.weights)
+        return lens, self._scaled(settle(self.brought, self.table, lens, gather))
 
     def _scaled(self, predictor: AnyPredictor) -> AnyPredictor:
         return on_log_odds(predictor) if self.scale == LOG_ODDS else predictor

@@ -74,22 +74,32 @@ def read_measure(measure: Any) -> Measure:
     if isinstance(measure, str) and measure in known:
         return known[measure]
     if isinstance(measure, Real) and 0 < float(measure) < 1:
-        q = float(measure)
-        return Measure(f"{q:g} quantile", _size, None, lambda d, weight: weighted_quantile(np.abs(d), weight, q))
+        return Measure(f"{float(measure):g} quantile", _size, None, _Quantile(float(measure)))
     if callable(measure):
-        return Measure(getattr(measure, "__name__", "own"), _size, None, _checked(measure))
+        return Measure(getattr(measure, "__name__", "own"), _size, None, _Own(measure))
     raise SettingError(
         f"measure is {measure!r}: give 'squared', 'absolute' or 'max', a number between 0 and 1 for that quantile of "
         "the absolute change, or a function of everyone's change of prediction and their weights"
     )
 
 
-def _checked(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array], float]:
+@dataclass(frozen=True, slots=True)
+class _Quantile:
+    q: float
+
+    def __call__(self, d: Array, weight: Array) -> float:
+        return weighted_quantile(np.abs(d), weight, self.q)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
     """A measure of the analyst's own, whose result is looked at."""
 
-    def measured(d: Array, weight: Array) -> float:
+    function: Callable[[Array, Array], Any]
+
+    def __call__(self, d: Array, weight: Array) -> float:
         try:
-            found = float(function(d, weight))
+            found = float(self.function(d, weight))
         except Exception as problem:  # the analyst's function may fail in any way
             what = f"{type(problem).__name__}: {problem}"
             raise SettingError(
@@ -98,5 +108,3 @@ def _checked(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array]
         if not np.isfinite(found):
             raise SettingError(f"measure gives {found}: give a function of changes and weights to a finite number")
         return found
-
-    return measured
