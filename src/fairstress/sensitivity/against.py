@@ -24,6 +24,10 @@ class Against:
         ours, theirs = (Unfairness().values(one, w_B) for one in (claim, self._on(claim)))
         return np.asarray(ours - theirs)
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Whether both claims have one."""
+        return Unfairness().has_slope(claim) and Unfairness().has_slope(self.baseline)
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
         """The same with its derivative, where both have one."""
         ours, theirs = (Unfairness().value_and_slope(one, w_B) for one in (claim, self._on(claim)))

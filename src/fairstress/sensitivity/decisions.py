@@ -44,8 +44,12 @@ class Flips:
                 total[some] += turned(before, after, self.direction) @ weight
         return total / n
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Never: a share of people moves in steps."""
+        return False
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> None:
-        """A share of people moves in steps."""
+        """No derivative."""
         return
 
 

@@ -36,6 +36,10 @@ class Functional(Protocol):
         """(g,) the number for each of the weights (g, D)."""
         ...
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Whether it has a derivative for a claim."""
+        ...
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
         """The number for weights (D,) and its derivative by them (D,); None where it has no derivative."""
         ...
@@ -64,10 +68,14 @@ class Unfairness:
                 total[some] += claim.measure.each(difference(claim, found)) @ weight
         return total / n
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Whether both the predictor and the measure have one."""
+        return claim.measure.slope is not None and claim.predictor.gradient != NO_GRADIENT
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
         measure = claim.measure
-        if measure.slope is None or claim.predictor.gradient == NO_GRADIENT:
+        if measure.slope is None or not self.has_slope(claim):
             return None
         w_A, total, n, c_w = claim.model_a.weights, 0.0, 0.0, np.zeros(w_B.size)
         for people in claim.people():
@@ -118,6 +126,10 @@ class TotalEffect:
                 total[some] += (found.x_cf[..., self.column] - x) @ weight
         return self.unit * total / self.n
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Always."""
+        return True
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
         claim = _unlabelled(claim)
@@ -143,6 +155,10 @@ class Linear:
         """The function of each of the weights."""
         return np.asarray(w_B @ self.slope)
 
+    def has_slope(self, claim: Claim) -> bool:
+        """Always."""
+        return True
+
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """The function and its constant derivative."""
         return float(w_B @ self.slope), self.slope
@@ -159,6 +175,10 @@ class Difference:
     def values(self, claim: Claim, w_B: Array) -> Array:
         """First less second."""
         return self.first.values(claim, w_B) - self.second.values(claim, w_B)
+
+    def has_slope(self, claim: Claim) -> bool:
+        """Always."""
+        return True
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """First less second, and the same of their derivatives."""
@@ -177,6 +197,10 @@ class OfFrame:
     def values(self, claim: Claim, w_B: Array) -> Array:
         """The function of each frame."""
         return np.array([float(self.function(self.to_frame(w))) for w in w_B])
+
+    def has_slope(self, claim: Claim) -> bool:
+        """Never."""
+        return False
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> None:
         """No derivative."""
