@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
+TESTS := src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
 .PHONY: demo test lint types test-torch test-browser test-floors bench bench-search docs examples reference clean
@@ -12,7 +13,7 @@ demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
 
 test: $(INSTALLED)-test
-	$(BIN)/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
+	$(BIN)/python -m pytest $(TESTS)
 
 lint: $(INSTALLED)-lint
 	$(BIN)/ruff check .
@@ -31,7 +32,7 @@ test-browser: $(INSTALLED)-browser $(AXE)
 
 # the oldest versions that pyproject.toml allows, in an environment of their own
 test-floors: .venv-floors/.installed
-	.venv-floors/bin/python -m pytest src tests --ignore=tests/torch --ignore=tests/browser
+	.venv-floors/bin/python -m pytest $(TESTS)
 
 bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py

@@ -180,9 +180,8 @@ class Fitted:
         The decision is a prediction at or above the threshold, in the outcome's units or a probability. ``gained``: no
         turns to yes in the counterfactual; ``lost``: yes to no; ``either``: both together.
         """
-        w_B = evaluate(self.claim, self._read(correlation)).fit.weights[None]
-        scale = self.settings.predictor_scale
-        return flip_shares(self.table, threshold, scale, lambda asked: float(asked.values(self.claim, w_B)[0]))
+        w_B = evaluate(self.claim, self._read(correlation)).fit.weights
+        return flip_shares(self.table, self.claim, w_B, threshold, self.settings.predictor_scale)
 
     @one_thread
     def predictor_inputs(self) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -14,6 +13,7 @@ from scipy import special
 from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import worlds
 from fairstress.sensitivity.claim import LOG_ODDS, Claim
 from fairstress.sensitivity.functional import side_by_side
 
@@ -74,11 +74,19 @@ def flips(table: Table, threshold: Any, direction: str, group: Any, scale: str) 
     return Flips(limit, direction, code, name)
 
 
-def flip_shares(table: Table, threshold: Any, scale: str, share: Callable[[Flips], float]) -> pd.DataFrame:
+def flip_shares(table: Table, claim: Claim, w_B: Array, threshold: Any, scale: str) -> pd.DataFrame:
     """Shares by group (rows, everyone first; no row for a group that nobody is moved from) and direction."""
-    groups = [None, *table.protected.moved_levels]
-    rows = [{d: share(flips(table, threshold, d, group, scale)) for d in (GAINED, LOST, EITHER)} for group in groups]
-    return pd.DataFrame(rows, index=pd.Index([EVERYONE, *groups[1:]], name=table.protected.name))
+    limit, coding = read_threshold(table, threshold, scale), table.protected
+    names, codes = [EVERYONE, *coding.moved_levels], [None, *map(coding.moved_code, coding.moved_levels)]
+    total, n = np.zeros((len(codes), len(DIRECTIONS))), np.zeros(len(codes))
+    for people in claim.people():
+        block, before = people.block, people.predicted >= limit
+        after = claim.predict_worlds(worlds(claim.design, claim.model_a.weights, w_B[None], people))[0] >= limit
+        turns = np.column_stack([turned(before, after, direction) for direction in DIRECTIONS])
+        asked = np.array([block.weight * (code is None or block.a == code) for code in codes])
+        total, n = total + asked @ turns, n + asked.sum(axis=1)
+    shares = pd.DataFrame(total / n[:, None], index=pd.Index(names, name=coding.name), columns=list(DIRECTIONS))
+    return shares[[GAINED, LOST, EITHER]]
 
 
 def read_threshold(table: Table, threshold: Any, scale: str) -> float:
