@@ -35,6 +35,7 @@ from fairstress.sensitivity.measure import SQUARED, Measure
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
 PROBABILITY, LOG_ODDS = "probability", "log-odds"
+EVERYONE = "everyone"  # beside groups, or the one group of a numeric protected attribute
 
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 
@@ -305,7 +306,7 @@ def group_means(table: Table, total: Callable[[Rows], Array]) -> tuple[tuple[str
     coding, rows = table.protected, table.rows
     sums = np.concatenate([total(block) for block in rows.blocks()])
     groups = [(str(level), rows.a == code) for level, code in zip(coding.levels or (), coding.codes, strict=True)]
-    parts = [("everyone", np.ones(rows.a.size, dtype=bool)), *groups]
+    parts = [(EVERYONE, np.ones(rows.a.size, dtype=bool)), *groups]
     return tuple(
         (name, float(sums[which].sum() / rows.weight[which].sum()) + table.origin)
         for name, which in parts

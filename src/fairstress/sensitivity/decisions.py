@@ -14,12 +14,11 @@ from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
-from fairstress.sensitivity.claim import LOG_ODDS, Claim
+from fairstress.sensitivity.claim import EVERYONE, LOG_ODDS, Claim
 from fairstress.sensitivity.functional import side_by_side
 
 EITHER, GAINED, LOST = "either", "gained", "lost"
 DIRECTIONS = (EITHER, GAINED, LOST)
-EVERYONE = "everyone"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import pandas as pd
 
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
+from fairstress.sensitivity.claim import EVERYONE
+from fairstress.sensitivity.measure import weighted_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-EVERYONE = "everyone"  # the one group of a numeric protected attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Spread:
         rows = []
         for group in self.groups:
             cfu, weight = self._of(group)
-            spread = {name: _quantile(cfu, weight, q) for name, q in (("median", 0.5), ("p90", 0.9), ("largest", 1.0))}
+            spread = {name: weighted_quantile(cfu, weight, q) for name, q in (("median", 0.5), ("p90", 0.9), ("largest", 1.0))}
             rows.append({"group": group, "people": cfu.size, "mean": float(cfu @ weight / weight.sum()), **spread})
         return pd.DataFrame(rows)
 
@@ -76,10 +76,3 @@ def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:
     mass = np.bincount(place, weight)
     share = mass[::-1].cumsum()[::-1] / mass.sum()
     return pd.DataFrame({"group": group, "cfu": values, "share": share})
-
-
-def _quantile(cfu: Array, weight: Array, q: float) -> float:
-    """The smallest value that at least a share q of the weight does not exceed."""
-    order = np.argsort(cfu)
-    reached = weight[order].cumsum() / weight.sum() >= q - 1e-12
-    return float(cfu[order][int(reached.argmax())])
