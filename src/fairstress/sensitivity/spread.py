@@ -16,6 +16,8 @@ from fairstress.sensitivity.measure import weighted_quantile
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+QUANTILES = {"median": 0.5, "p90": 0.9, "largest": 1.0}
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -44,7 +46,7 @@ class Spread:
         rows = []
         for group in self.groups:
             cfu, weight = self._of(group)
-            spread = {name: weighted_quantile(cfu, weight, q) for name, q in (("median", 0.5), ("p90", 0.9), ("largest", 1.0))}
+            spread = {name: weighted_quantile(cfu, weight, q) for name, q in QUANTILES.items()}
             rows.append({"group": group, "people": cfu.size, "mean": float(cfu @ weight / weight.sum()), **spread})
         return pd.DataFrame(rows)
 
