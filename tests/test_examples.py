@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def numbers_after(text: str, printed: str, count: int = 1) -> list[float]:
@@ -33,3 +36,9 @@ def test_loan_applications(printed_by):
     assert numbers_after("White", printed, 2) == [0.908, 0.876]
     assert "predictions are probabilities of 1" in printed
     assert numbers_after("The worst case reaches 0.0009485 at p_max =", printed)[0] == pytest.approx(0.217, abs=1e-3)
+
+
+def test_every_example_is_in_the_gallery_and_none_else():
+    gallery = (EXAMPLES.parent / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?m)^python examples/(\w+)\.py$", gallery)
+    assert sorted(shown) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
