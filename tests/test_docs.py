@@ -39,6 +39,7 @@ DOCS = ROOT / "docs"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCE = re.compile(r"\s*(```|~~~)")
+INDENTED = re.compile(r"( {4}|\t)\s*(\$|>>>|fairstress|make|pip|python|import|from) ")
 SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 KEYS = (DOCS / "results.md", DOCS / "own_data.md")  # they have dotted keys of files, which other tests compare
 KNOWN = {
@@ -71,6 +72,7 @@ def blocks(text: str) -> Iterator[Block]:
     lines, prose = enumerate(text.splitlines(keepends=True), start=1), ""
     for number, line in lines:
         if not FENCE.match(line):
+            assert not INDENTED.match(line), f"line {number}: put what is run between fences"
             prose += line
             continue
         yield from (Block("span", span, number) for span in spans(prose))
@@ -284,6 +286,7 @@ def test_every_block_of_a_page_runs_and_prints_what_the_page_shows(page, walk):
         ("```\n1 + 1\n```\n", "the name of its language"),
         ("- so\n    ```python\n    1 + 1\n    ```\n", "at the margin"),
         ("```python\n1 + 1\n", "never ends"),
+        ("So:\n\n    import fairstress\n", "between fences"),
         ("```sh\ncurl fairstress\n```\n", "no test runs 'curl"),
         ("```sh\npython examples/nothing.py\n```\n", "there is no examples/nothing.py"),
         ("```text\n2\n```\n", "prints anything"),
