@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo test lint types test-torch test-browser test-floors bench bench-search docs examples reference clean
+.PHONY: demo test lint types test-torch test-browser test-floors bench bench-search bench-large docs examples reference clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -42,6 +42,10 @@ bench: $(INSTALLED)-torch
 bench-search: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/ten_features.py
 	$(BIN)/python benchmarks/worst_case_against_torch.py
+
+# a million and ten million rows: some twenty minutes and 4 GB
+bench-large: $(INSTALLED)-base
+	$(BIN)/python benchmarks/large_data.py
 
 # the documentation as a site, in site/; warnings are errors, and the references leave nothing out
 docs: $(INSTALLED)-docs
