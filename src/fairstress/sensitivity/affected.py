@@ -28,6 +28,27 @@ class Affected:
 
     A row is a person, or a person and a value of the protected attribute that they are moved to, among which the
     person's weight is shared. All arrays are in the order of ``frame``.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=2, random_state=0)
+    >>> people = audit.people({("a", "x"): 0.3}, threshold=0)
+    >>> worst = people.to_frame().iloc[0]
+    >>> round(float(worst["prediction"]), 2), round(float(worst["counterfactual prediction"]), 2)
+    (-3.46, -4.49)
+    >>> print(people.by_group()[["people", "cfu", "change", "flips"]].round(3).reset_index().to_string(index=False))
+     a  people   cfu  change  flips
+    -1   171.0 0.637  -0.794  0.170
+     1   129.0 0.612   0.778  0.163
+    >>> print(people.by("x", bins=2)[["people", "cfu"]].round(3).reset_index().to_string(index=False))
+                   x  people   cfu
+    (-3.592, 0.0567]   150.0 0.667
+     (0.0567, 2.861]   150.0 0.585
+    >>> people.quantiles([0.5, 0.9]).round(3).tolist()
+    [0.62, 0.791]
     """
 
     frame: pd.DataFrame = field(repr=False)  # labelled by the analyst's index

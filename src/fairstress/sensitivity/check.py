@@ -60,6 +60,21 @@ class Check:
     """What the free pairs can do to CFU at structural penalty 0, together and each alone.
 
     Pairs that are harmless alone can matter together.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> found = audit.check()
+    >>> found.together.verdict
+    <Verdict.MOVES: 'moves CFU'>
+    >>> print(found.to_frame()[["pairs", "verdict"]].to_string(index=False))
+               pairs       verdict
+    a <-> x, x <-> z     moves CFU
+             a <-> x     moves CFU
+             x <-> z cannot matter
     """
 
     together: Finding

@@ -30,6 +30,29 @@ class Contour:
     """CFU for each correlation of two pairs, the others held. Made by `Audit.contour`.
 
     Where the smallest eigenvalue of P lies below ``floor`` nothing is fitted and CFU is missing.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> found = audit.contour(("a", "x"), ("x", "z"), [-0.8, 0, 0.8])
+    >>> print(found.to_frame()[["a <-> x", "x <-> z", "cfu"]].round(3).to_string(index=False))
+     a <-> x  x <-> z   cfu
+        -0.8     -0.8   NaN
+         0.0     -0.8 0.000
+         0.8     -0.8   NaN
+        -0.8      0.0 7.258
+         0.0      0.0 0.000
+         0.8      0.0 7.088
+        -0.8      0.8   NaN
+         0.0      0.8 0.000
+         0.8      0.8   NaN
+    >>> found.is_feasible.astype(int)
+    array([[0, 1, 0],
+           [1, 1, 1],
+           [0, 1, 0]])
     """
 
     first: Edge

@@ -30,7 +30,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class BreakingPoint:
-    """The smallest p_max whose worst case reaches a level; None where it is not reached."""
+    """The smallest p_max whose worst case reaches a level; None where it is not reached.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> point = audit.breaking_point(0.02)
+    >>> round(point.p_max, 3)
+    0.055
+    >>> print(point)
+    The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
+    >>> print(audit.breaking_point(50, highest=0.5))
+    The worst case does not reach 50 within the budgets searched: at p_max = 0.5 (pairwise budget) it is 1.956.
+    """
 
     p_max: float | None
     level: float
@@ -46,6 +61,21 @@ class Curve:
 
     A smaller budget's solution is admissible in a larger one, so the curve never falls. ``own`` keeps what each
     point's own search found, so that an inherited value does not hide a search that failed.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> curve = audit.curve([0, 0.1, 0.2])
+    >>> print(curve.to_frame()[["p_max", "cfu", "a <-> x"]].round(4).to_string(index=False))
+     p_max    cfu  a <-> x
+       0.0 0.0000      0.0
+       0.1 0.0663     -0.1
+       0.2 0.2701     -0.2
+    >>> print(curve.breaking_point(0.02))
+    The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
     """
 
     points: tuple[WorstCase, ...]

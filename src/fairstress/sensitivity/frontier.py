@@ -32,6 +32,20 @@ class Frontier:
 
     Both the worst-case CFU and R2 never rise with the weight, up to the tolerance of 0.1 % on the worst case.
     ``cuts`` are the correlations against which all predictors were made.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> frontier = audit.frontier(0.3, [1, 10])
+    >>> round(frontier.fair.cfu, 3)
+    0.628
+    >>> for point in frontier.points[1:]:
+    ...     print(f"{point.weight:g}: R2 {point.r2:.3f}, worst {point.cfu:.4f}, shrunk {frontier.shrunk(point):.4f}")
+    1: R2 0.746, worst 0.4068, shrunk 0.4340
+    10: R2 0.472, worst 0.0535, shrunk 0.0915
     """
 
     points: tuple[SturdyPredictor, ...]  # from weight 0 on

@@ -43,7 +43,26 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """CFU of the audited predictor for each correlation of one pair, all other pairs at 0."""
+    """CFU of the audited predictor for each correlation of one pair, all other pairs at 0.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> profile = audit.profile(("a", "x"), [-0.3, 0, 0.3])
+    >>> print(profile.to_frame()[["correlation", "cfu", "log_likelihood"]].round(3).to_string(index=False))
+     correlation   cfu  log_likelihood
+            -0.3 0.628        -968.425
+             0.0 0.000        -968.415
+             0.3 0.628        -968.290
+    >>> correlation, cfu = profile.worst
+    >>> correlation
+    -0.3
+    >>> profile.shows_penalty_only
+    False
+    """
 
     pair: Edge
     correlation: Array  # (g,)

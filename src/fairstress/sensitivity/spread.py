@@ -25,6 +25,20 @@ class Spread:
 
     A person's CFU is the squared change of the prediction, the mean over the levels that the person is moved to; it is
     missing for those who are moved nowhere.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=2, random_state=0)
+    >>> spread = audit.spread({("a", "x"): 0.3})
+    >>> print(spread.by_group().round(3).to_string(index=False))
+     group  people  mean  median   p90  largest
+        -1     171 0.637   0.634 0.789    1.063
+         1     129 0.612   0.593 0.800    1.031
+    >>> spread.to_frame().columns.tolist()
+    ['group', 'cfu', 'weight']
     """
 
     protected: str

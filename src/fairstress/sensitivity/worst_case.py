@@ -31,6 +31,26 @@ class WorstCase:
 
     ``n_agreeing`` of ``n_starts`` ascents ended within 0.1 % of the value; ``scan_value`` is the best value on points
     spread over the whole set, which no ascent has touched.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> worst = audit.worst_case(0.2)
+    >>> round(worst.value, 4)
+    0.335
+    >>> worst.correlation.round(2)
+         a    x    z
+    a  1.0 -0.2  0.0
+    x -0.2  1.0 -0.2
+    z  0.0 -0.2  1.0
+    >>> print(worst.status)
+    The computation converged.
+    >>> lowest, highest = audit.bounds(audit.total_effect("z"), 0.2)  # records of the same kind
+    >>> print(f"{lowest.value:.2f} to {highest.value:.2f}")
+    -1.15 to -0.60
     """
 
     functional: str  # "CFU" or what was asked for

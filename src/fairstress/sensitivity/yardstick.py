@@ -18,6 +18,18 @@ class Benchmark:
 
     ``r2_first`` and ``r2_second`` are its shares of the two errors' variance when it is left out of the equations; of
     a two-valued protected attribute, ``latent``, they are shares of the latent error behind the threshold.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a, u -> x, z; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"u": 1, "x": 1, "z": 1}, penalty=0, predictor_degree=1)
+    >>> benchmark = audit.benchmarks().found[-1]
+    >>> benchmark.name, round(benchmark.correlation, 3), round(benchmark.correlation_at(0.5), 3)
+    ('u', -0.323, -0.242)
+    >>> round(benchmark.multiple_for(0.3), 3)
+    0.621
     """
 
     name: str
@@ -68,7 +80,28 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class Benchmarks:
-    """Observed variables as yardsticks for hidden ones. Made by `Audit.benchmarks`."""
+    """Observed variables as yardsticks for hidden ones. Made by `Audit.benchmarks`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a, u -> x, z; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"u": 1, "x": 1, "z": 1}, penalty=0, predictor_degree=1)
+    >>> found = audit.benchmarks(multiples=[1, 2])
+    >>> print(found.to_frame()[["benchmark", "multiple", "correlation"]].round(3).to_string(index=False))
+    benchmark  multiple  correlation
+            a       1.0        0.568
+            a       2.0          NaN
+            u       1.0       -0.483
+            u       2.0          NaN
+    >>> print(found.reading(0.3))
+    A correlation of 0.3 in size needs one hidden cause that explains 30 % of the variance of each
+    error, or more of the one and less of the other with the same product. As sensemakr counts, that is
+    a partial R2 of 0.3 with the first variable and of 0.231 with the second given the first. For x <->
+    z, a cause 0.528 times as strong as a is enough. For x <-> z, a cause 0.621 times as strong as u is
+    enough.
+    """
 
     found: tuple[Benchmark, ...]
     multiples: tuple[float, ...]

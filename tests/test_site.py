@@ -1,0 +1,58 @@
+"""The documentation hangs together: pages are found, links lead somewhere, the references leave nothing out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import fairstress as fs
+from fairstress.settings import _KEYS, _OPTIONS, _PROFILE, _REPORT
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        assert page.name in navigation
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (DOCS / link).exists(), f"{page.name} links to {link}"
+
+
+def described() -> set[object]:
+    """What the Python reference asks to be described."""
+    names = re.findall(r"(?m)^::: (\S+)$", (DOCS / "reference_python.md").read_text(encoding="utf-8"))
+    return {getattr(import_module(module), name) for module, _, name in (path.rpartition(".") for path in names)}
+
+
+def results() -> Iterator[type]:
+    """The classes of the package that an audit's methods and properties give, by their annotations."""
+    for name, member in inspect.getmembers(fs.Audit):
+        function = inspect.unwrap(getattr(member, "fget", None) or member)
+        if name.startswith("_") or not inspect.isroutine(function) or not callable(function):
+            continue
+        for word in re.findall(r"\w+", str(inspect.signature(function).return_annotation)):
+            found = inspect.getattr_static(sys.modules[function.__module__], word, None)
+            if inspect.isclass(found) and found.__module__.startswith("fairstress."):
+                yield found
+
+
+def test_the_reference_has_every_public_name_and_every_result_of_an_audit():
+    modules = {fs: set(fs.__all__) - {"__version__", "datasets"}, fs.datasets: set(fs.datasets.__all__)}
+    public = {getattr(module, name) for module, names in modules.items() for name in names}
+    assert len(set(results())) > 10
+    assert public | set(results()) <= described()
+
+
+def test_the_page_on_own_data_lists_every_key_of_a_settings_file():
+    text = (DOCS / "own_data.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| ([^|]*`[^|]*) \| (.*) \|$", text[text.index("### Every key") :]))
+    listed = [key for cell in rows for key in re.findall(r"`([\w.]+)`", cell)]
+    tables = {"": _KEYS, "options.": _OPTIONS, "profile.": _PROFILE, "report.": _REPORT}
+    known = {f"{prefix}{key}" for prefix, keys in tables.items() for key in keys} - {"options", "profile", "report"}
+    assert sorted(listed) == sorted(known)
