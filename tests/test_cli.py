@@ -182,6 +182,13 @@ def test_results_of_schema_one_still_give_a_page(folder):
     assert "These results hold no worst case" in (folder / "old.html").read_text()
 
 
+def test_the_module_is_the_command_line_too():
+    found = subprocess.run(
+        [sys.executable, "-m", "fairstress", "--version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == f"fairstress, version {fs.__version__}\n"
+
+
 def test_datasets_and_graphs_are_shown(folder):
     assert "law_school" in call("datasets").stdout
     assert set(json.loads(call("datasets", "--json").stdout)) == {"law_school", "nhs_staff_survey", "simulate"}

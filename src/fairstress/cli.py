@@ -150,7 +150,7 @@ def datasets(as_json: bool) -> None:
     import fairstress as fs
 
     found = {
-        name: (getattr(fs.datasets, name).__doc__ or "").strip().splitlines()[0]
+        name: (getattr(fs.datasets, name).__doc__ or "").strip().splitlines()[0].replace("`", "")
         for name in ("law_school", "nhs_staff_survey", "simulate")
     }
     lines = [f"{name:<20}{text}" for name, text in found.items()]
@@ -161,7 +161,9 @@ def datasets(as_json: bool) -> None:
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option("--protected", required=True, multiple=True, help="Name of the protected attribute; may be repeated.")
 @click.option("--outcome", required=True, help="Name of the outcome.")
-@click.option("--to", "form", type=click.Choice(["text", "dot", "json"]), default="text", show_default=True)
+@click.option(
+    "--to", "form", type=click.Choice(["text", "dot", "json"]), default="text", show_default=True, help="The notation."
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --to json.")
 @click.option("--draw", type=click.Path(path_type=Path), help="Draw it there instead: .png, .svg or .pdf.")
 def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as_json: bool, draw: Path | None) -> None:

@@ -88,6 +88,10 @@ class Audit(Stressed):
 
         return to_markdown(audit_table(self))
 
+    def __repr__(self) -> str:
+        graph, rows = self.graph, self.table.y.size
+        return f"<Audit of {graph.outcome} for {graph.protected}: {rows:,} rows; {graph}; summary() says more>"
+
     def _repr_html_(self) -> str:
         from fairstress.report.markup import to_html
         from fairstress.report.tables import audit_table

@@ -189,8 +189,9 @@ class Stressed(Pictured, Fitting):
         Parameters
         ----------
         functional
-            One of `cfu_of_group`, `total_effect` and `coefficient`, or any function from the frame that
-            `counterfactuals` gives to a number, which is then searched without derivatives: for few pairs.
+            One of `cfu_of_group`, `flips`, `total_effect`, `direct_effect`, `indirect_effect` and `coefficient`, or
+            any function from the frame that `counterfactuals` gives to a number. The latter, and `flips`, are searched
+            without derivatives: for few pairs.
         p_max, budget, min_eigenvalue, bounds, starts, random_state
             As in `worst_case`.
 

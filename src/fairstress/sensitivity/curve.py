@@ -170,6 +170,11 @@ class Curve:
 
         return to_markdown(curve_table(self))
 
+    def __repr__(self) -> str:
+        first, last = self.points[0], self.points[-1]
+        worst = f"up to {last.value:.4g} at p_max = {last.p_max:g}"
+        return f"<Curve of {len(self.points)} {first.budget} budgets: {worst}; summary() says more>"
+
     def _repr_html_(self) -> str:
         from fairstress.report.markup import to_html
         from fairstress.report.tables import curve_table

@@ -96,6 +96,11 @@ class Frontier:
 
         return plot_frontier(self, ax)
 
+    def __repr__(self) -> str:
+        worst = self.fair.worst_case
+        where = f"{worst.budget} budget, p_max = {worst.p_max:g}"
+        return f"<Frontier of {len(self.points)} predictors, {where}; summary() says more>"
+
     def _row(self, point: SturdyPredictor) -> dict[str, object]:
         return {
             "predictor": "sturdier" if point.weight else "fair",

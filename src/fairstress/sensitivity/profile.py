@@ -126,6 +126,11 @@ class Profile:
 
         return plot_profile(self, ax, baselines=baselines, benchmarks=benchmarks)
 
+    def __repr__(self) -> str:
+        correlation, cfu = self.worst
+        pair, worst = " <-> ".join(self.pair), f"up to {cfu:.4g} at {correlation:g}"
+        return f"<Profile of {pair} at {self.correlation.size} correlations: {worst}; summary() says more>"
+
     def _repr_html_(self) -> str:
         from fairstress.report.markup import to_html
         from fairstress.report.tables import profile_table

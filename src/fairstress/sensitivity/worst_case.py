@@ -99,6 +99,10 @@ class WorstCase:
 
         return plot_worst_case(self, ax)
 
+    def __repr__(self) -> str:
+        where = f"{self.budget} budget, p_max = {self.p_max:g}"
+        return f"<WorstCase: {self.direction} {self.functional} {self.value:.4g}, {where}; summary() says more>"
+
     def _repr_html_(self) -> str:
         from fairstress.report.markup import to_html
         from fairstress.report.tables import worst_case_table
