@@ -217,15 +217,20 @@ class Fitted:
             Which rows to keep, one truth value per row.
         """
         settings, table = self.settings, self.table if keep is None else self.table.keep(np.asarray(keep, dtype=bool))
-        chosen = {**settings.degrees, **(degrees or {})}
-        fixed = (chosen, settings.penalty if penalty is None else penalty)
-        predictor = (settings.predictor_degree, settings.predictor_penalty)
-        choice = Choice.of(self.graph, *fixed, *predictor, settings.max_degree, settings.penalties)
-        fair_part = settings.mixed == FAIR_PART
-        builder = ClaimBuilder(table, [], choice, self.embedding, settings.penalise_constant, fair_part)
-        claim = builder.claim(*builder.structure())
-        changed = builder.settings(claim, fixed[1], settings.max_degree, settings.cv, settings.random_state)
-        return type(self)(self.graph, table, changed, claim, builder.baselines(claim), self.embedding)
+        structure = ({**settings.degrees, **(degrees or {})}, settings.penalty if penalty is None else penalty)
+
+        def builder(degree: int | None, predictor_penalty: float | None) -> ClaimBuilder:
+            offered = (settings.max_degree, settings.penalties)
+            choice = Choice.of(self.graph, *structure, degree, predictor_penalty, *offered)
+            way = (self.brought, settings.predictor_scale, self.claim.measure)
+            fair_part = settings.mixed == FAIR_PART
+            return ClaimBuilder(table, [], choice, self.embedding, settings.penalise_constant, fair_part, *way)
+
+        own = builder(settings.predictor_degree, settings.predictor_penalty)
+        claim = own.claim(*own.structure())
+        changed = own.settings(claim, structure[1], settings.max_degree, settings.cv, settings.random_state)
+        kept = {name: builder(b.degree, b.penalty).baselines(claim)[name] for name, b in self.baselines.items()}
+        return type(self)(self.graph, table, changed, claim, kept, self.embedding, self.brought)
 
     # ------------------------------------------------------------ how unfair
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
 from fairstress.audit.fitted import Fitted
 from fairstress.errors import SettingError
 from fairstress.sensitivity.budget import Budget, read_budget
@@ -95,6 +97,15 @@ class Sturdy(Fitted):
         chosen = read_weight(weight)
         found = self._cutting(p_max, starts, random_state, limits).solve(chosen)
         return replace(self, claim=replace(self.claim, predictor=found.predictor), sturdier=found)
+
+    def refitted(
+        self, *, degrees: Mapping[str, int] | None = None, penalty: float | None = None, keep: ArrayLike | None = None
+    ) -> Self:
+        """The same audit with some settings changed, or on some of the rows; a sturdier predictor is taken as it is."""
+        plain = super().refitted(degrees=degrees, penalty=penalty, keep=keep)
+        if self.sturdier is None:
+            return plain
+        return replace(plain, claim=replace(plain.claim, predictor=self.claim.predictor), sturdier=self.sturdier)
 
     # ------------------------------------------------------------ inside
 
