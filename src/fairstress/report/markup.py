@@ -58,7 +58,7 @@ def printable(text: str) -> str:
     >>> printable("a" + chr(27) + "[31m")
     'a\\x1b[31m'
     """
-    return "".join(_escape(c) if _steers(c) else c for c in text)
+    return "".join(escaped(c) if _steers(c) else c for c in text)
 
 
 def fill(text: str) -> str:
@@ -86,7 +86,8 @@ def _steers(c: str) -> bool:
     return unicodedata.category(c) in UNPRINTABLE or c in BIDI_CONTROLS
 
 
-def _escape(c: str) -> str:
+def escaped(c: str) -> str:
+    """Write one character as an escape."""
     return c.encode("unicode_escape").decode("ascii") if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}"
 
 
