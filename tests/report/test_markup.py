@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.linear_model import LinearRegression
 
 import fairstress as fs
 from fairstress.cli import main
@@ -204,3 +205,24 @@ def test_a_graph_without_pairs_has_a_table_too(law_frame):
     table = fs.Audit.fit(law_frame[:500], graph, penalty=1, max_degree=1).to_markdown()
     assert "| Errors that may be correlated | none |" in table
     assert "path-specific; called fair\\: ugpa -&gt; lsat" in table
+
+
+def test_a_brought_predictor_of_columns_is_not_reported_as_fair():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "predictor_gradient": "differences"}
+    audit = fs.Audit.fit(frame, graph, predictor=LinearRegression(), predictor_input="features", **options)
+    text = audit.to_markdown()
+    assert f"| CFU under Model A | {audit.cfu_under_model_a:.4g} |" in text
+    assert "| Audited predictor | LinearRegression, on features; R2 " in text
+    assert f"| Baseline blind | CFU under Model A {audit.baseline_cfu('blind', {}):.4g}; R2 " in text
+
+
+def test_a_curve_of_another_measure_has_no_share_of_the_variance():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, measure="absolute")
+    text = audit.curve([0, 0.3]).to_markdown()
+    assert "nan" not in text
+    assert "variance" not in text
+    assert "squared" not in text

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairstress.errors import SettingError
+from fairstress.model.foreign import RESIDUALS
 from fairstress.report.markup import Sheet
 from fairstress.report.summary import (
     audit_data,
@@ -20,6 +23,7 @@ from fairstress.sensitivity.absorption import listed
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.sensitivity.check import Check
+    from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
@@ -39,12 +43,11 @@ def audit_table(audit: Audit) -> Sheet:
         ("Errors that may be correlated", listed(f"{a} <-> {b}" for a, b in graph.pairs) or "none"),
         ("Pairs at structural penalty 0", _verdict(audit)),
         ("Structural equations", f"degrees {_degrees(audit)}; penalty {settings.penalty:.5g}"),
-        ("Audited predictor", f"on residuals, degree {predictor.degree}; {measure} {predictor.r2:.4f}, in-sample"),
-        ("CFU under Model A", "0"),
+        ("Audited predictor", f"{_predictor(audit)}; {measure} {_four(predictor.r2)}, in-sample"),
+        ("CFU under Model A", "0" if settings.predictor_input == RESIDUALS else f"{audit.cfu_under_model_a:.4g}"),
     ]
     rows += [
-        (f"Baseline {b.name}", f"unfairness {b.unfairness:.4g}; {measure} {b.r2:.4f}, in-sample")
-        for b in audit.baselines.values()
+        (f"Baseline {b.name}", f"{_own(audit, b)}; {measure} {b.r2:.4f}, in-sample") for b in audit.baselines.values()
     ]
     note = "Model A takes the errors as independent. What correlated errors do is in the curve and its table."
     return Sheet(f"Audit of a predictor of {graph.outcome}", ("Item", "Value"), tuple(rows), (note,))
@@ -54,7 +57,9 @@ def curve_table(curve: Curve) -> Sheet:
     """The worst case for each budget, with its correlations."""
     last = curve.points[-1]
     pairs = [f"{a} <-> {b}" for a, b in last.pairs]
-    head = ("p_max", "CFU", "% of variance", "CFU at penalty 0", "log likelihood against Model A", *pairs)
+    comparable = not np.isnan(curve.context.outcome_variance)  # whether CFU is in squared units of the outcome
+    shares = ("% of variance",) if comparable else ()
+    head = ("p_max", "CFU", *shares, "CFU at penalty 0", "log likelihood against Model A", *pairs)
     rows = []
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
@@ -62,9 +67,11 @@ def curve_table(curve: Curve) -> Sheet:
         share = "0" if point.value <= curve.context.negligible else share
         p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
         drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
-        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), share, without, drop, *p))
+        shares = (share,) if comparable else ()
+        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), *shares, without, drop, *p))
     floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
-    notes = ("CFU in squared units of the outcome; the variance is the outcome's.", *curve_notes(curve))
+    units = ("CFU in squared units of the outcome; the variance is the outcome's.",) if comparable else ()
+    notes = (*units, *curve_notes(curve))
     return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
 
 
@@ -100,6 +107,25 @@ def check_table(check: Check) -> Sheet:
         seen = "not probed" if finding.cfu is None else f"{finding.cfu:.3g}"
         rows.append((pairs, str(finding.verdict), seen, finding.reason, finding.advice))
     return Sheet("What correlated errors can do to CFU at structural penalty 0", head, tuple(rows))
+
+
+def _predictor(audit: Audit) -> str:
+    """What the audited predictor is, and what it looks at."""
+    settings = audit.settings
+    if settings.predictor_degree is not None:
+        return f"on residuals, degree {settings.predictor_degree}"
+    return f"{settings.predictor}, on {settings.predictor_input}"
+
+
+def _own(audit: Audit, baseline: Baseline) -> str:
+    """A baseline's distance from a fair predictor; from one that is unfair itself it says nothing."""
+    if audit.settings.predictor_input == RESIDUALS:
+        return f"unfairness {baseline.unfairness:.4g}"
+    return f"CFU under Model A {audit.baseline_cfu(baseline.name, {}):.4g}"
+
+
+def _four(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
 
 
 def _degrees(audit: Audit) -> str:
