@@ -46,8 +46,8 @@ function drawGraph(box, width) {
   const wide = Math.max(width, 105 * (last + 1)), half = Math.min(65, wide / (last + 1) / 2 - 16), place = places(names, depth, wide, half);
   const span = (a, b) => Math.abs(depth.get(a) - depth.get(b));
   const edges = r.graph.edges.map((e) => {
-    const far = 55 * span(e.from, e.to);
-    return [route(e.from, e.to, place, half, [0, far, -far, 1.6 * far, -1.6 * far]), e.fair ? { class: "edge fair", "marker-end": "url(#arrow-fair)" } : { class: "edge", "marker-end": "url(#arrow)" }];
+    const far = 55 * span(e.from, e.to), bends = [far, -far, 1.6 * far, -1.6 * far];
+    return [route(e.from, e.to, place, half, span(e.from, e.to) > 1 ? [...bends, 0] : [0, ...bends]), e.fair ? { class: "edge fair", "marker-end": "url(#arrow-fair)" } : { class: "edge", "marker-end": "url(#arrow)" }];
   });
   const pairs = r.graph.pairs.map(([a, b]) => {
     const [p, q] = place.get(a).x <= place.get(b).x ? [a, b] : [b, a], far = 35 + 35 * Math.max(1, span(a, b)); // bends upwards first
