@@ -16,7 +16,7 @@ import pytest
 
 from fairstress.report.page import write_page
 
-PAGES = ["law_page", "hostile_page"]
+PAGES = ["law_page", "hostile_page", "brought_page"]
 
 
 def load(driver, path: Path, *, width: int = 1000, scheme: str = "light") -> None:

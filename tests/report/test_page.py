@@ -121,7 +121,7 @@ def test_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
 def test_control_characters_are_written_out(demonstration):
     results = copy.deepcopy(demonstration.results)
     results["agreed"]["reason"] = "red \x1b[31m \u202e reversed"
-    assert r"red \x1b[31m \u202e reversed." in render_page(results)
+    assert r"red \x1b[31m \u202e reversed</bdi>." in render_page(results)
 
 
 def test_pages_stay_small_and_ask_for_nothing(results):
@@ -178,6 +178,8 @@ def test_every_kind_of_attribute_and_outcome_has_its_page(kind):
         assert f"{results['graph']['protected']}: {group['level']}" in reader.text
     if kind == "a number":
         assert "a moved by" in reader.text
+    if kind == "three levels":
+        assert "people are moved to every other level" in reader.text
 
 
 def test_numbers_are_shown_as_people_read_them():

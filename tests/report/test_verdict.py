@@ -92,6 +92,7 @@ def test_without_any_level_there_is_no_verdict():
     assert "the claim holds" not in text
     assert "of the variance of" not in text  # which a largest change is no share of
     assert "the largest absolute difference of anybody" in text
+    assert "Levels that the curve is compared with" not in text
 
 
 def test_a_two_valued_outcome_is_predicted_by_probabilities_and_has_no_r_squared():
@@ -137,6 +138,19 @@ def test_results_without_rivals_still_give_a_page(plain, tmp_path):
 def test_no_page_speaks_of_law_or_of_more_than_it_shows(plain, raw, demonstration):
     for results in (plain, raw, demonstration.results):
         assert [word for word in NEVER if word in read(results).lower()] == []
+
+
+def test_a_reason_that_is_a_sentence_ends_once(plain):
+    results = {**plain, "agreed": {**plain["agreed"], "reason": "The board has agreed on it."}}
+    assert "The board has agreed on it. " in read(results)
+    assert "it.." not in read(results)
+
+
+def test_the_rows_that_move_most_say_how_many_people_they_stand_for(demonstration):
+    page = render_page(demonstration.results)
+    rows = re.search(r"The rows that move most</summary>.*?</table>", page, re.DOTALL)[0]
+    counts = [float(x) for x in re.findall(r'<tr><td class="n"><data value="([^"]*)">', rows)]
+    assert counts == [row["people"] for row in demonstration.results["people"]]
 
 
 def test_every_figure_says_how_to_read_it(demonstration):

@@ -43,7 +43,7 @@ function route(a, b, place, half, bends) {
 }
 function drawGraph(box, width) {
   const names = [r.graph.protected, ...r.graph.features, r.graph.outcome], depth = layers(names, r.graph.edges), last = Math.max(...depth.values());
-  const wide = Math.max(width, 105 * (last + 1)), half = Math.min(65, wide / (last + 1) / 2 - 16), place = places(names, depth, wide, half);
+  const wide = Math.max(width, (width < 500 ? 84 : 105) * (last + 1)), half = Math.min(65, wide / (last + 1) / 2 - 16), place = places(names, depth, wide, half);
   const span = (a, b) => Math.abs(depth.get(a) - depth.get(b));
   const edges = r.graph.edges.map((e) => {
     const far = 55 * span(e.from, e.to), bends = [far, -far, 1.6 * far, -1.6 * far];
