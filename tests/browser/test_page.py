@@ -14,7 +14,7 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from fairstress.report.page import write_page
+from fairstress.report.page import shown, write_page
 
 PAGES = ["law_page", "hostile_page", "brought_page"]
 
@@ -71,6 +71,19 @@ def test_a_dot_shows_its_values_when_pointed_at_or_focused(browser, law_page, ev
         act = "dot.focus()" if event == "focus" else "dot.dispatchEvent(new Event('mouseenter'))"
         script(browser, f"const dot = document.querySelectorAll('.point')[arguments[0]]; {act}", i)
         assert numbers(browser, "#tip")[:2] == [point["p_max"], point["cfu"]]
+
+
+def test_numbers_of_the_script_read_like_those_of_the_tables(browser, law_page, tmp_path):
+    results = content_of(law_page)
+    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["agreed"]["p_max"])
+    for value, text in ((1.6154e-7, "1.615e\N{MINUS SIGN}07"), (0.25, "0.25"), (2.5e7, "2.5e+07")):
+        point["cfu_unpenalised"] = value
+        write_page(tmp_path / "page.html", results)
+        load(browser, tmp_path / "page.html")
+        assert text == shown(value)
+        assert f"without structural penalty {text};" in script(
+            browser, "return document.getElementById('tip').textContent"
+        )
 
 
 def test_arrow_keys_walk_along_the_dots(browser, law_page):

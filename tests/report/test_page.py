@@ -153,6 +153,8 @@ def test_a_curve_that_shows_the_penalty_speaks_neither_for_nor_against(demonstra
     text = Reader(render_page(results)).text
     assert "This stress test speaks neither for nor against the claim" in text
     assert "Is the claim robust?This test cannot tell." in re.sub(r"\n", "", text)
+    assert "What breaks it?Nothing that this test can see" in re.sub(r"\n", "", text)
+    assert '<div class="verdict silent">' in render_page(results)
 
 
 @pytest.mark.parametrize("kind", ["three levels", "a number", "two columns", "two-valued outcome"])

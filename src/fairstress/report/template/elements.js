@@ -9,7 +9,7 @@ function shown(x, digits) {
   if (x === 0) return "0";
   const size = Math.abs(x), sign = x < 0 ? "−" : "";
   if (size >= 1e-4 && size < 1e6) return sign + Number(size.toPrecision(digits || 4)).toString();
-  return sign + size.toExponential((digits || 4) - 1).replace(/\.?0+e/, "e").replace("-", "−");
+  return sign + size.toExponential((digits || 4) - 1).replace(/\.?0+e/, "e").replace(/e(.)(\d)$/, "e$10$2").replace("-", "−"); // two digits, as in the tables
 }
 const cfu = (x, digits) => shown(x !== null && Math.abs(x) <= noise ? 0 : x, digits);
 // control characters and those that reverse text are written out, as in the tables
