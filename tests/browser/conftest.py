@@ -6,11 +6,15 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("selenium", reason="make test-browser installs selenium")
 from selenium import webdriver
+from sklearn.linear_model import LogisticRegression
 
+import fairstress as fs
 from fairstress.report.page import write_page
 
 FLAGS = """
@@ -59,4 +63,24 @@ def law_page(demonstration) -> Path:
 def hostile_page(hostile_results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "page.html"
     write_page(path, hostile_results, labels=True)
+    return path
+
+
+def numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """What a classifier that knows no groups looks at."""
+    return frame[["x", "z", "w"]]
+
+
+@pytest.fixture(scope="session")
+def brought_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three groups, a fair edge, a two-valued outcome, and a classifier of the columns themselves."""
+    drawn = fs.CausalGraph.parse("a -> x -> z; a -> z; a -> w", protected="a", outcome="y")
+    frame = fs.datasets.simulate(drawn, 300, binary=False, random_state=0).frame
+    frame["a"] = pd.cut(frame["a"], [-9, -0.5, 0.5, 9], labels=["left", "middle", "right"]).astype(str)
+    frame["y"] = np.where(frame["y"] > 0, "yes", "no")
+    graph = fs.CausalGraph.parse("a -> x =fair=> z; a -> z; a -> w; x <-> z; x <-> w", protected="a", outcome="y")
+    options = {"predictor": LogisticRegression(), "predictor_input": numbers, "predictor_gradient": "differences"}
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees=dict.fromkeys("xzw", 1), random_state=0, **options)
+    path = tmp_path_factory.mktemp("brought") / "page.html"
+    audit.report(path, 0.2, budgets=(0, 0.2), grid=tuple(np.linspace(-0.3, 0.3, 7)))
     return path

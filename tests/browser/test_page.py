@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import base64
+import copy
+import csv
 import io
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pypdf
 import pytest
 
-PAGES = ["law_page", "hostile_page"]
+from fairstress.report.page import shown, write_page
+
+PAGES = ["law_page", "hostile_page", "brought_page"]
 
 
 def load(driver, path: Path, *, width: int = 1000, scheme: str = "light") -> None:
@@ -65,6 +71,19 @@ def test_a_dot_shows_its_values_when_pointed_at_or_focused(browser, law_page, ev
         act = "dot.focus()" if event == "focus" else "dot.dispatchEvent(new Event('mouseenter'))"
         script(browser, f"const dot = document.querySelectorAll('.point')[arguments[0]]; {act}", i)
         assert numbers(browser, "#tip")[:2] == [point["p_max"], point["cfu"]]
+
+
+def test_numbers_of_the_script_read_like_those_of_the_tables(browser, law_page, tmp_path):
+    results = content_of(law_page)
+    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["agreed"]["p_max"])
+    for value, text in ((1.6154e-7, "1.615e\N{MINUS SIGN}07"), (0.25, "0.25"), (2.5e7, "2.5e+07")):
+        point["cfu_unpenalised"] = value
+        write_page(tmp_path / "page.html", results)
+        load(browser, tmp_path / "page.html")
+        assert text == shown(value)
+        assert f"without structural penalty {text};" in script(
+            browser, "return document.getElementById('tip').textContent"
+        )
 
 
 def test_arrow_keys_walk_along_the_dots(browser, law_page):
@@ -165,7 +184,82 @@ def test_hostile_names_are_text_and_run_nothing(browser, hostile_page, hostile_n
     )
 
 
+# ---------------------------------------------------------------- data to take along, and the graph
+
+
+def saved_csv(driver, caption: str) -> list[list[str]]:
+    """What the button beside a table would save."""
+    catch = (
+        "const said = arguments[0]; const made = URL.createObjectURL; let held;"
+        "URL.createObjectURL = (blob) => { held = blob; return made(blob); };"
+        "[...document.querySelectorAll('button.download')].find(b => b.ariaLabel.includes(said)).click();"
+        "URL.createObjectURL = made; held.text().then(arguments[1])"
+    )
+    return list(csv.reader(io.StringIO(driver.execute_async_script(catch, caption))))
+
+
+def test_the_table_behind_every_figure_can_be_taken_along(browser, law_page):
+    load(browser, law_page)
+    curve = content(browser)["curve"]["points"]
+    head, *rows = saved_csv(browser, "Worst case for each budget")
+    assert head[:2] == ["p_max", "CFU"]
+    assert [[float(x) for x in row[:2]] for row in rows] == [[p["p_max"], p["cfu"]] for p in curve]
+    tables = script(browser, "return document.querySelectorAll('table:not(.facts):not(#matrix):not(#moved)').length")
+    names = script(browser, "return [...document.querySelectorAll('button.download')].map(b => b.ariaLabel)")
+    assert len(set(names) - {None}) + names.count(None) >= tables - 2  # profiles share a caption
+    assert browser.get_log("browser") == []
+
+
+def test_no_cell_of_a_saved_table_is_a_formula(browser, hostile_results, tmp_path):
+    results = copy.deepcopy(hostile_results)
+    results["levels"][0]["name"] = "=HYPERLINK(1)"
+    write_page(tmp_path / "page.html", results)
+    load(browser, tmp_path / "page.html")
+    cells = [cell for row in saved_csv(browser, "Levels that the curve") for cell in row]
+    assert "'=HYPERLINK(1)" in cells
+    assert not [cell for cell in cells if cell.startswith("=")]
+
+
+def test_a_graph_with_many_layers_keeps_its_letters_and_scrolls(browser, law_page, tmp_path):
+    results = content_of(law_page)
+    names = [f"x{i}" for i in range(1, 11)]
+    chain = [{"from": a, "to": b, "fair": False} for a, b in pairwise(["race", *names])]
+    results["graph"] |= {"features": names, "variables": names, "edges": chain, "pairs": []}
+    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    write_page(tmp_path / "page.html", results)
+    load(browser, tmp_path / "page.html", width=375)
+    drawn = script(browser, "return document.querySelector('#graph svg').getBoundingClientRect().width")
+    assert drawn == script(browser, "return document.querySelector('#graph svg').viewBox.baseVal.width")
+    assert script(browser, "return document.documentElement.scrollWidth") <= 375
+    assert script(browser, "return document.getElementById('graph').tabIndex") == 0
+
+
+def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_path):
+    results = content_of(law_page)
+    arrows = [("race", "u"), ("race", "v"), ("race", "w"), ("u", "w")]
+    edges = [{"from": a, "to": b, "fair": False} for a, b in arrows]
+    results["graph"] |= {"features": ["u", "v", "w"], "variables": ["u", "v", "w"], "edges": edges, "pairs": []}
+    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    write_page(tmp_path / "page.html", results)
+    load(browser, tmp_path / "page.html")
+    through = """
+    const boxes = [...document.querySelectorAll('#graph rect')].map(r => r.getBBox());
+    return [...document.querySelectorAll('#graph path.edge')].map(path => boxes.filter(b => {
+      for (let i = 0; i <= 40; i++) {
+        const p = path.getPointAtLength(path.getTotalLength() * i / 40);
+        if (p.x > b.x && p.x < b.x + b.width && p.y > b.y && p.y < b.y + b.height) return true;
+      }
+    }).length)
+    """
+    assert script(browser, through) == [0, 0, 0, 0]
+
+
 # ---------------------------------------------------------------- what a page holds
+
+
+def content_of(page: Path) -> dict:
+    text = page.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="results">(.*?)</script>', text)[1])
 
 
 def content(driver) -> dict:

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.linear_model import LinearRegression
 
 import fairstress as fs
 from fairstress.cli import main
@@ -133,7 +134,7 @@ def test_a_table_has_its_cells_and_nothing_else_in_each_language():
         "",
         "A &lt;note&gt;.",
     ]
-    rows = to_latex(sheet).splitlines()
+    rows = [row for row in to_latex(sheet).splitlines() if "tabcolsep" not in row]
     assert rows[3] == r"\begin{tabular}{lr}"
     assert rows[7:9] == [
         r"x \& y & -1.5 \\",
@@ -204,3 +205,30 @@ def test_a_graph_without_pairs_has_a_table_too(law_frame):
     table = fs.Audit.fit(law_frame[:500], graph, penalty=1, max_degree=1).to_markdown()
     assert "| Errors that may be correlated | none |" in table
     assert "path-specific; called fair\\: ugpa -&gt; lsat" in table
+
+
+def test_wide_heads_of_numbers_are_stacked_in_latex():
+    sheet = Sheet("t", ("p", "CFU at penalty 0", "n" * 30, "a & b_1 c & d_2"), (), (), numeric=True)
+    stacked = rf"p & \shortstack[r]{{CFU at \\ penalty 0}} & {'n' * 30} & \shortstack[r]{{a \& b\_1 c \\ \& d\_2}} \\"
+    assert stacked in to_latex(sheet).splitlines()
+
+
+def test_a_brought_predictor_of_columns_is_not_reported_as_fair():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "predictor_gradient": "differences"}
+    audit = fs.Audit.fit(frame, graph, predictor=LinearRegression(), predictor_input="features", **options)
+    text = audit.to_markdown()
+    assert f"| CFU under Model A | {audit.cfu_under_model_a:.4g} |" in text
+    assert "| Audited predictor | LinearRegression, on features; R2 " in text
+    assert f"| Baseline blind | CFU under Model A {audit.baseline_cfu('blind', {}):.4g}; R2 " in text
+
+
+def test_a_curve_of_another_measure_has_no_share_of_the_variance():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, measure="absolute")
+    text = audit.curve([0, 0.3]).to_markdown()
+    assert "nan" not in text
+    assert "variance" not in text
+    assert "squared" not in text

@@ -121,7 +121,7 @@ def test_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
 def test_control_characters_are_written_out(demonstration):
     results = copy.deepcopy(demonstration.results)
     results["agreed"]["reason"] = "red \x1b[31m \u202e reversed"
-    assert r"red \x1b[31m \u202e reversed." in render_page(results)
+    assert r"red \x1b[31m \u202e reversed</bdi>." in render_page(results)
 
 
 def test_pages_stay_small_and_ask_for_nothing(results):
@@ -153,6 +153,8 @@ def test_a_curve_that_shows_the_penalty_speaks_neither_for_nor_against(demonstra
     text = Reader(render_page(results)).text
     assert "This stress test speaks neither for nor against the claim" in text
     assert "Is the claim robust?This test cannot tell." in re.sub(r"\n", "", text)
+    assert "What breaks it?Nothing that this test can see" in re.sub(r"\n", "", text)
+    assert '<div class="verdict silent">' in render_page(results)
 
 
 @pytest.mark.parametrize("kind", ["three levels", "a number", "two columns", "two-valued outcome"])
@@ -178,6 +180,8 @@ def test_every_kind_of_attribute_and_outcome_has_its_page(kind):
         assert f"{results['graph']['protected']}: {group['level']}" in reader.text
     if kind == "a number":
         assert "a moved by" in reader.text
+    if kind == "three levels":
+        assert "people are moved to every other level" in reader.text
 
 
 def test_numbers_are_shown_as_people_read_them():

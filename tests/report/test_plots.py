@@ -233,6 +233,31 @@ def test_names_are_shown_as_they_are_and_not_taken_for_formulas(name):
         assert drawn.strip() == name
 
 
+def test_characters_that_the_font_lacks_are_escaped_whole():
+    scientist = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{MICROSCOPE} \N{HEBREW LETTER SHIN}"
+    assert words("\N{WOMAN} x") == r"\U0001f469 x"
+    assert words("n" * 9 + "\N{WOMAN}" * 9) == "n" * 9 + "\u2026" + r"\U0001f469"
+    assert "\N{HEBREW LETTER SHIN}" in words(scientist)
+
+
+def test_hostile_names_are_drawn_whole_and_without_a_warning(hostile_audit):
+    pairs = hostile_audit.graph.pairs
+    profile, worst = hostile_audit.profile(pairs[0], [-0.5, 0, 0.5]), hostile_audit.worst_case(0.2)
+    contour = hostile_audit.contour(*pairs, [-0.4, 0, 0.4])
+    for plot in (profile.plot, worst.plot, hostile_audit.spread({}).plot, hostile_audit.plot_graph, contour.plot):
+        ax = plot()
+        draw(ax)
+        seen, page = ax.figure.get_tightbbox(), ax.figure.bbox_inches
+        assert min(seen.x0 - page.x0, page.x1 - seen.x1) > -0.01, plot  # inches
+
+
+def test_an_axis_names_squares_only_where_there_are_any(audit):
+    frame = fs.datasets.simulate(GRAPH, 300, random_state=0).frame
+    other = fs.Audit.fit(frame, GRAPH, penalty=1, degrees={"x": 1, "z": 1}, measure="absolute", random_state=0)
+    assert "squared units" in audit.profile(("x", "z"), [0, 0.5]).plot().get_ylabel()
+    assert "squared units" not in other.profile(("x", "z"), [0, 0.5]).plot().get_ylabel()
+
+
 def test_without_matplotlib_a_sentence_names_the_extra():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

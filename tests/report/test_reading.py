@@ -56,8 +56,11 @@ def test_breaking_points_and_benchmarks_are_the_audits(results):
     facts = [first, shown(blind["value"]), shown(free["breaking_point"]), shown(free["value"])]
     marks = {mark["mark"]: mark for mark in results["marks"]}
     assert (marks["A"]["multiple"], marks["C"]["multiple"]) == (1, 3)
-    assert marks["C"]["p_max_pairwise"] < blind["breaking_point"]
+    rivals = {rival["predictor"]: rival["as_unfair_from"] for rival in results["rivals"]}
+    assert rivals["unconstrained"] is None
+    facts += [shown(rivals["blind"]), f"nowhere up to p_max {shown(results['curve']['points'][-1]['p_max'])}"]
     said("Up to where?", *facts, *(shown(marks[letter]["p_max_pairwise"]) for letter in "AC"))
+    assert {(b["first"], b["second"]) for b in results["benchmarks"]} == {("ugpa", "lsat")}
 
 
 def test_pairs_are_the_audits(results):

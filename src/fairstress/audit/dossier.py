@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.audit.setups import Rival, Variant, rivals, variants
 from fairstress.errors import FairstressError, SettingError
+from fairstress.inputs.data import Table
+from fairstress.model.brought import RESIDUALS
 from fairstress.sensitivity.check import Check
 from fairstress.sensitivity.claim import group_means
 from fairstress.sensitivity.curve import BreakingPoint, Curve
@@ -26,6 +29,7 @@ Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 WORST_ROWS = 20
+ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
     "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
     "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
@@ -40,6 +44,7 @@ class Level:
     name: str
     value: float
     reason: str
+    source: str = ANALYST  # or a baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +54,6 @@ class PairAlone:
     pair: tuple[str, str]
     alone: WorstCase
     forbidden: WorstCase | None  # None where it is the only pair
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The same question asked of an audit that was set up otherwise."""
-
-    what: str
-    cfu: float | None  # worst case at the agreed budget
-    blind: float | None  # unfairness of the blind baseline there
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,10 @@ class Dossier:
     by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at the agreed budget
     pairs: tuple[PairAlone, ...]
     benchmarks: Benchmarks | None
+    benchmarks_refused: str  # why there are none
+    rivals: tuple[Rival, ...]  # the audited predictor, then the baselines
     variants: tuple[Variant, ...]
+    margins: pd.DataFrame  # column, level, rows: of each protected column where there are several
 
     @property
     def agreed(self) -> WorstCase:
@@ -90,8 +88,8 @@ class Dossier:
 
     @property
     def share_of_variance(self) -> float:
-        """The worst case at the agreed budget as a share of the outcome's variance."""
-        return self.agreed.value / self.audit.outcome_variance
+        """The worst case at the agreed budget as a share of the outcome's variance; NaN where it has other units."""
+        return self.agreed.value / self.curve.context.outcome_variance
 
 
 def gather(
@@ -112,8 +110,9 @@ def gather(
     check = audit.check() if audit.graph.pairs else None
     say("the worst case for each budget")
     curve = audit.curve(sorted({*map(float, budgets), float(p_max)}), **limits)
-    named = _levels(audit, levels or {})
+    named = _levels(audit, curve, levels or {})
     worst = next(point for point in curve.points if point.p_max == p_max)
+    benchmarks, refused = _benchmarks(audit)
     say("who is affected, which pairs matter, other set-ups")
     return Dossier(
         audit=audit,
@@ -131,19 +130,36 @@ def gather(
         people_features=_people_features(audit, worst),
         by_group=_by_group(audit, worst),
         pairs=_pairs(audit, p_max, worst, limits),
-        benchmarks=_benchmarks(audit),
-        variants=_variants(audit, p_max, limits),
+        benchmarks=benchmarks,
+        benchmarks_refused=refused,
+        rivals=rivals(audit, curve, worst),
+        variants=variants(audit, p_max, limits),
+        margins=_margins(audit.table),
     )
 
 
-def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
-    """The analyst's levels, then the baselines'."""
+def _levels(audit: Audit, curve: Curve, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+    """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
     found = []
     for name, pair in given.items():
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
             raise SettingError(f"the level '{name}' is {pair!r}: give its CFU and the reason, (0.01, 'because ...')")
         found.append(Level(name, float(pair[0]), str(pair[1])))
-    return (*found, *(Level(f"baseline {b.name}", b.unfairness, BASELINES[b.name]) for b in audit.baselines.values()))
+    if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
+        return tuple(found)
+    levels = curve.context.baselines.items()
+    return (*found, *(Level(f"baseline {name}", value, BASELINES[name], BASELINE) for name, value in levels))
+
+
+def _margins(table: Table) -> pd.DataFrame:
+    """Rows of each level of each protected column, where several are protected together."""
+    found: list[tuple[str, Any, int]] = []
+    if len(table.graph.protected_columns) > 1:
+        a = table.rows.a[table.row_of[table.weight > 0]]
+        own = table.units.levels.iloc[np.searchsorted(table.units.codes, a)]
+        sizes = {name: own[name].value_counts(sort=False).sort_index() for name in own}
+        found = [(str(name), level, int(count)) for name, rows in sizes.items() for level, count in rows.items()]
+    return pd.DataFrame(found, columns=["column", "level", "rows"])
 
 
 # ---------------------------------------------------------------- people
@@ -248,34 +264,9 @@ def _pairs(audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, An
     return tuple(found)
 
 
-def _benchmarks(audit: Audit) -> Benchmarks | None:
+def _benchmarks(audit: Audit) -> tuple[Benchmarks | None, str]:
+    """Benchmarks, or why there are none."""
     try:
-        return audit.benchmarks()
-    except FairstressError:  # no observed variable could play the hidden one
-        return None
-
-
-def _variants(audit: Audit, p_max: float, limits: Mapping[str, Any]) -> tuple[Variant, ...]:
-    """The worst case at the agreed budget under other degrees, penalties, a seed and half of the data."""
-    settings = audit.settings
-    half = np.arange(audit.table.y.size) % 2 == 0
-    plans: dict[str, dict[str, Any]] = {
-        "as audited": {},
-        "penalty 0": {"penalty": 0.0},
-        "penalty ten times as large": {"penalty": 10 * settings.penalty},
-        "all degrees 1": {"degrees": dict.fromkeys(settings.degrees, 1)},
-        "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
-        "another seed of the search": {},
-        "every second row": {"keep": half},
-        "the other rows": {"keep": ~half},
-    }
-    found = []
-    for what, changes in plans.items():
-        seed = (settings.random_state or 0) + (what == "another seed of the search")
-        try:
-            other = audit.refitted(**changes)
-            worst = other.worst_case(p_max, random_state=seed, **limits)
-            found.append(Variant(what, worst.value, other.baselines["blind"].unfairness))
-        except FairstressError as problem:
-            found.append(Variant(what, None, None, str(problem)))
-    return tuple(found)
+        return audit.benchmarks(), ""
+    except FairstressError as problem:
+        return None, str(problem)

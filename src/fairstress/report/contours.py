@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairstress.report import style
-from fairstress.report.style import canvas, pair_words, words
+from fairstress.report.style import canvas, cfu_label, pair_words, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.contour import Contour
 
 LEVELS = 10  # bands of colour
+CLOSE = 0.1  # of the scale of colours: labels of lines nearer to each other than this would touch
 
 
 def plot_contour(found: Contour, ax: Axes | None = None, *, baselines: bool = True) -> Axes:
@@ -33,14 +34,14 @@ def plot_contour(found: Contour, ax: Axes | None = None, *, baselines: bool = Tr
             "norm": PowerNorm(0.5, 0, levels[-1]),
         }
         filled = ax.contourf(found.grid_first, found.grid_second, cfu, levels=levels, **colours)
-        label = "counterfactual unfairness, CFU\n(squared units of the outcome)"
+        label = cfu_label(found.context.outcome_variance)
         ax.figure.colorbar(filled, ax=ax, label=label, format="%.3g").outline.set_visible(False)
         if found.has_model_a:
             ax.plot(0, 0, marker="+", color="white", markersize=8, markeredgewidth=1.5)
             ax.annotate("Model A", (0, 0), xytext=(4, 4), textcoords="offset points", color="white", fontsize=8)
         if baselines:
             _reached(ax, found, cfu)
-        ax.set_xlabel(f"correlation of the errors of {pair_words(found.first)}")
+        ax.set_xlabel(f"correlation of the errors of\n{pair_words(found.first)}")
         ax.set_ylabel(f"correlation of the errors of\n{pair_words(found.second)}")
         ax.set_aspect("equal")
         if not found.is_feasible.all():
@@ -54,5 +55,8 @@ def _reached(ax: Axes, found: Contour, cfu: np.ma.MaskedArray[tuple[int, ...], n
     if not levels:
         return
     lines = ax.contour(found.grid_first, found.grid_second, cfu, levels=sorted(levels), colors="white", linewidths=1.2)
-    shown = {level: words(name) for level, name in levels.items()}
-    ax.clabel(lines, fmt=shown, fontsize=7.5)
+    shown: dict[float, str] = {}
+    for level in sorted(levels):  # labels of lines that run close to each other become one
+        near = next((other for other in shown if np.sqrt(level) - np.sqrt(other) < CLOSE * np.sqrt(cfu.max())), level)
+        shown[near] = f"{shown[near]}, {words(levels[level])}" if near in shown else words(levels[level])
+    ax.clabel(lines, levels=list(shown), fmt=shown, fontsize=7.5)

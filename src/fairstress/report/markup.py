@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WIDTH = 100  # of a paragraph in a terminal
+NARROW = 9  # characters of a line in the head of a column of numbers
 
 # turn the direction of what follows: with them a name can make a line read as another
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -58,7 +59,7 @@ def printable(text: str) -> str:
     >>> printable("a" + chr(27) + "[31m")
     'a\\x1b[31m'
     """
-    return "".join(_escape(c) if _steers(c) else c for c in text)
+    return "".join(escaped(c) if _steers(c) else c for c in text)
 
 
 def fill(text: str) -> str:
@@ -86,7 +87,8 @@ def _steers(c: str) -> bool:
     return unicodedata.category(c) in UNPRINTABLE or c in BIDI_CONTROLS
 
 
-def _escape(c: str) -> str:
+def escaped(c: str) -> str:
+    """Write one character as an escape."""
     return c.encode("unicode_escape").decode("ascii") if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}"
 
 
@@ -124,13 +126,24 @@ def to_markdown(sheet: Sheet) -> str:
 
 def to_latex(sheet: Sheet) -> str:
     """Write a table in LaTeX, as a ``table`` with a caption; it needs the package booktabs."""
-    columns = "l" + ("r" if sheet.numeric else "p{0.65\\linewidth}") * (len(sheet.head) - 1)
+    columns = "l" + ("r" if sheet.numeric else "p{0.53\\linewidth}") * (len(sheet.head) - 1)
     lines = [r"\begin{table}", r"\centering", rf"\caption{{{to_latex_text(sheet.title)}}}"]
-    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _ampersands(sheet.head), r"\midrule"]
-    lines += [_ampersands(cells) for cells in sheet.rows]
+    lines += [r"\footnotesize\setlength{\tabcolsep}{3pt}"] if sheet.numeric else []
+    head = map(_stacked if sheet.numeric else to_latex_text, sheet.head)
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _ampersands(head), r"\midrule"]
+    lines += [_ampersands(map(to_latex_text, cells)) for cells in sheet.rows]
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip\footnotesize {to_latex_text(note)}" for note in sheet.notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _stacked(text: str) -> str:
+    """The head of a column of numbers, in lines that are not much wider than these."""
+    pieces = textwrap.wrap(printable(text), NARROW, break_long_words=False, break_on_hyphens=False)
+    if len(pieces) < 2:
+        return to_latex_text(text)
+    lines = r" \\ ".join(map(to_latex_text, pieces))
+    return rf"\shortstack[r]{{{lines}}}"
 
 
 def _no_block(found: re.Match[str]) -> str:
@@ -141,5 +154,5 @@ def _piped(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _ampersands(cells: Sequence[str]) -> str:
-    return " & ".join(to_latex_text(c) for c in cells) + r" \\"
+def _ampersands(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"

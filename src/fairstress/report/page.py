@@ -15,6 +15,8 @@ from fairstress.errors import FairstressError
 from fairstress.report.markup import printable
 
 TEMPLATE = "page.html.jinja"
+MANY = 1e6  # from here on numbers have an exponent
+SCRIPTS = ("elements", "tables", "graph", "curve", "people", "begin")  # in this order
 
 
 def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = False) -> None:
@@ -39,7 +41,7 @@ def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
             labels=labels,
             data=Markup(embedded(shared)),
             style=Markup(_part("page.css")),
-            script=Markup(_part("page.js")),
+            script=Markup(_script()),
         )
     )
     return str(text)
@@ -61,6 +63,12 @@ def _environment() -> jinja2.Environment:
 
 def _part(file: str) -> str:
     return (resources.files("fairstress.report") / "template" / file).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """The page's script: its parts share the names of one function, and the page sees none of them."""
+    parts = "\n".join(_part(f"{part}.js") for part in SCRIPTS)
+    return f'"use strict";\n(function () {{\n{parts}}})();\n'
 
 
 # ---------------------------------------------------------------- numbers, names and data in HTML
@@ -87,7 +95,14 @@ def written(value: Any) -> Markup:
 
 def shown(value: float, digits: int = 4) -> str:
     """A number as people read it: whole numbers with separators, others with a few digits."""
-    text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    whole = abs(value) >= 10**digits  # which the format would write with an exponent
+    text = (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:,.0f}"
+        if whole and abs(value) < MANY
+        else f"{value:.{digits}g}"
+    )
     return text.replace("-", "\N{MINUS SIGN}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairstress.errors import SettingError
 from fairstress.report import style
-from fairstress.report.style import canvas, pair_words, words
+from fairstress.report.style import canvas, cfu_label, pair_words, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.worst_case import WorstCase
     from fairstress.sensitivity.yardstick import Benchmarks
 
-CFU = "counterfactual unfairness, CFU\n(squared units of the outcome)"
 BUDGETS = {
     "pairwise": "largest correlation of two errors that is allowed, p_max",
     "spectral": "spectral budget, p_max (largest R2 of an error on the others)",
 }
 PENALTY_ONLY = "This curve shows the penalty, not the confounding:\nat penalty 0, CFU is 0 up to rounding."
+WIDE = 36  # characters of a pair that takes a line of its own
 CLOSE = 0.09  # of the axis: labels nearer to each other than this would touch
 
 
@@ -63,7 +63,8 @@ def plot_profile(
         _lines(ax, frame, "correlation", "CFU", profile.context, marker="o" if len(frame) < 20 else "")
         _frame_axes(ax, frame, profile.context if baselines else None)
         ax.axvline(0, color=style.FAINT, linewidth=0.8, zorder=0)
-        ax.set_xlabel(f"correlation of the errors of {pair_words(profile.pair)}")
+        pair = pair_words(profile.pair)
+        ax.set_xlabel(f"correlation of the errors of{chr(10) if len(pair) > WIDE else ' '}{pair}")
         if baselines:
             _baselines(ax, profile.context, 0.42)
         if benchmarks is not None:
@@ -131,7 +132,7 @@ def _lines(ax: Axes, frame: pd.DataFrame, x: str, what: str, context: Context, m
     if has_penalty and frame["cfu_unpenalised"].notna().any():
         dashes: dict[str, Any] = {"color": style.ORANGE, "linestyle": (0, (4, 2)), "linewidth": 1.3}
         ax.plot(frame[x], frame["cfu_unpenalised"], label="the same correlations, penalty 0", **dashes)
-    ax.set_ylabel(CFU)
+    ax.set_ylabel(cfu_label(context.outcome_variance))
     _bare(ax)
 
 
@@ -146,8 +147,7 @@ def _baselines(ax: Axes, context: Context, where: float) -> None:
     """Levels with their names, those that are close to the next one below their line."""
     top = ax.get_ylim()[1]
     levels = sorted(context.baselines.items(), key=lambda item: item[1])
-    following = [*(level for _, level in levels[1:]), np.inf]
-    for (name, level), above in zip(levels, following, strict=True):
+    for (name, level), above in zip(levels, [*(level for _, level in levels), np.inf][1:], strict=True):
         ax.axhline(level, color=style.SOFT, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
         below = above - level < CLOSE * top
         ax.annotate(

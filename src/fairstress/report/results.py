@@ -41,9 +41,12 @@ LATER = (
     "by_group",
     "pairs",
     "benchmarks",
+    "benchmarks_refused",
     "marks",
     "predictors",
+    "rivals",
     "variants",
+    "margins",
 )
 
 
@@ -75,13 +78,13 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
         "agreed": {
             "p_max": dossier.p_max,
             "reason": dossier.reason,
-            "percent_of_variance": 100 * dossier.share_of_variance,
+            "percent_of_variance": _plain(100 * dossier.share_of_variance),
             **_worst_case(agreed),
         },
         "check": check_results(dossier.check) if dossier.check else None,
         "curve": _curve(dossier.curve, dossier.group_means),
         "levels": [
-            {"name": level.name, "value": level.value, "reason": level.reason, "breaking_point": point.p_max}
+            {**asdict(level), "breaking_point": point.p_max}
             for level, point in zip(dossier.levels, dossier.breaking_points, strict=True)
         ],
         "people": _people(dossier),
@@ -95,9 +98,12 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
             for one in dossier.pairs
         ],
         "benchmarks": _records(dossier.benchmarks.to_frame()) if dossier.benchmarks else None,
+        "benchmarks_refused": dossier.benchmarks_refused or None,
         "marks": _marks(dossier.benchmarks) if dossier.benchmarks else None,
         "predictors": _records(dossier.predictors),
+        "rivals": [asdict(rival) for rival in dossier.rivals],
         "variants": [asdict(variant) for variant in dossier.variants],
+        "margins": _records(dossier.margins),
     }
 
 
@@ -123,7 +129,10 @@ def read_results(path: str | Path) -> dict[str, Any]:
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
             "results anew, or use the version that wrote them"
         )
-    return {**content, **{part: None for part in LATER if part not in content}}
+    levels = content.get("levels")
+    if levels:
+        levels = [{**level, "source": level.get("source")} for level in levels]
+    return {**content, **{part: None for part in LATER if part not in content}, "levels": levels}
 
 
 def _upgraded(content: dict[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from fairstress.errors import SettingError
-from fairstress.report.markup import printable
+from fairstress.report.markup import escaped, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,12 +60,39 @@ def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
 
 
 def words(text: str, longest: int = LONGEST) -> str:
-    """A name for a picture: nothing in it is a formula or a control character, and it is not too long."""
-    shown = printable(text)
-    if len(shown) > longest:
-        shown = shown[: longest // 2] + "\u2026" + shown[-(longest - longest // 2 - 1) :]
-    shown = shown.replace("$", r"\$")
+    """A name for a picture: no formula and no control character, only what the font has, and not too long."""
+    pieces = [c if c.isascii() or _has_glyph(c) else escaped(c) for c in map(printable, text)]
+    if sum(map(len, pieces)) > longest:
+        pieces = [*_fitting(pieces, longest // 2), "\u2026", *_fitting(pieces[::-1], longest - longest // 2 - 1)[::-1]]
+    shown = "".join(pieces).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown  # a legend leaves out what starts with an underscore
+
+
+def _fitting(pieces: Sequence[str], room: int) -> list[str]:
+    """The first pieces that fit; no escape is cut in half."""
+    ends = list(accumulate(map(len, pieces)))
+    return [piece for piece, end in zip(pieces, ends, strict=True) if end <= room]
+
+
+def _has_glyph(character: str) -> bool:
+    """Whether a font in use has a picture of it; emoji, for one, few have."""
+    try:
+        from matplotlib.font_manager import FontProperties, findfont, get_font
+    except ImportError:  # which `canvas` explains
+        return True
+    for family in FontProperties().get_family():
+        with suppress(ValueError):  # a family that is not installed
+            font = get_font(findfont(FontProperties(family=[family]), fallback_to_default=False))
+            if font.get_char_index(ord(character)):
+                return True
+    return False
+
+
+def cfu_label(outcome_variance: float) -> str:
+    """What the axis of CFU says; ``outcome_variance`` is NaN where CFU is not in its units."""
+    return "counterfactual unfairness, CFU" + "\n(squared units of the outcome)" * (
+        outcome_variance == outcome_variance
+    )
 
 
 def pair_words(pair: tuple[str, str]) -> str:

@@ -23,6 +23,7 @@ from fairstress.sensitivity.absorption import listed
 if TYPE_CHECKING:
     from fairstress.audit import Audit
     from fairstress.sensitivity.check import Check
+    from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
@@ -46,8 +47,7 @@ def audit_table(audit: Audit) -> Sheet:
         ("CFU under Model A", "0" if settings.predictor_input == RESIDUALS else f"{audit.cfu_under_model_a:.4g}"),
     ]
     rows += [
-        (f"Baseline {b.name}", f"unfairness {b.unfairness:.4g}; {measure} {b.r2:.4f}, in-sample")
-        for b in audit.baselines.values()
+        (f"Baseline {b.name}", f"{_own(audit, b)}; {measure} {b.r2:.4f}, in-sample") for b in audit.baselines.values()
     ]
     note = "Model A takes the errors as independent. What correlated errors do is in the curve and its table."
     return Sheet(f"Audit of a predictor of {graph.outcome}", ("Item", "Value"), tuple(rows), (note,))
@@ -66,15 +66,12 @@ def curve_table(curve: Curve) -> Sheet:
         share = "0" if point.value <= curve.context.negligible else f"{100 * point.value / variance:.3g}"
         p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
         drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
-        rows.append(
-            (f"{point.p_max:g}", cfu_text(curve, point.value), *[share for _ in of_variance], without, drop, *p)
-        )
+        shares = (share,) if of_variance else ()
+        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), *shares, without, drop, *p))
     floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
     units = "CFU in squared units of the outcome; the variance is the outcome's."
-    notes = (
-        units if of_variance else f"{last.functional} is not in units of the variance of the outcome.",
-        *curve_notes(curve),
-    )
+    other = f"{last.functional} is not in units of the variance of the outcome."
+    notes = (units if of_variance else other, *curve_notes(curve))
     return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
 
 
@@ -118,6 +115,13 @@ def _audited(audit: Audit, measure: str) -> str:
     own = f"on {looks_at}, degree {predictor.degree}"
     shown = own if predictor.degree is not None else f"{predictor.name} on {looks_at}"
     return shown if predictor.r2 is None else f"{shown}; {measure} {predictor.r2:.4f}, in-sample"
+
+
+def _own(audit: Audit, baseline: Baseline) -> str:
+    """A baseline's distance from a fair predictor; from one that is unfair itself it says nothing."""
+    if audit.settings.predictor_input == RESIDUALS:
+        return f"unfairness {baseline.unfairness:.4g}"
+    return f"CFU under Model A {audit.baseline_cfu(baseline.name, {}):.4g}"
 
 
 def _degrees(audit: Audit) -> str:

@@ -1,0 +1,165 @@
+"""The page says of a predictor, its outcome and its rivals what is so, whatever kind they are of."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import fairstress as fs
+from fairstress.report.page import render_page, shown
+from fairstress.report.results import dossier_results, read_results, write_results
+
+TEXT = "a -> x -> z; x <-> z"
+NEVER = ("compliant", "compliance", "guarantee", "debias", "unbiased")
+
+
+def gathered(text: str = TEXT, *, classes: bool = False, questions: Any = None, **options: Any) -> dict[str, Any]:
+    """Results of a small audit."""
+    graph = fs.CausalGraph.parse(text, protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    if classes:
+        frame["y"] = np.where(frame["y"] > 0, "yes", "no")
+    settings = {"penalty": 1, "degrees": dict.fromkeys(graph.features, 1), "random_state": 0, **options}
+    asked = {"budgets": (0, 0.3), "grid": (-0.3, 0, 0.3), **(questions or {})}
+    return dossier_results(fs.Audit.fit(frame, graph, **settings).dossier(0.3, **asked))
+
+
+def read(results: dict[str, Any]) -> str:
+    """The page's text without its script and data, in one line."""
+    page = re.sub(r"<(script|style)\b.*?</\1>", "", render_page(results), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
+
+
+RAW = {"predictor": LinearRegression(), "predictor_input": "features", "predictor_gradient": "differences"}
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict[str, Any]:
+    return gathered()
+
+
+@pytest.fixture(scope="module")
+def raw() -> dict[str, Any]:
+    return gathered(**RAW)
+
+
+def test_a_predictor_that_is_unfair_under_model_a_is_not_called_fair(raw):
+    text, nominal = read(raw), raw["rivals"][0]["cfu_model_a"]
+    assert nominal > 0.01
+    assert (
+        f"fails before any stress: without hidden confounding (Model A) the predictor's CFU is {shown(nominal)}" in text
+    )
+    assert "under that model it is counterfactually fair" not in text
+    assert "No: the predictor is not counterfactually fair under Model A" in text
+    assert "f(a, x) \N{MINUS SIGN} f(a*, x*)" in text
+
+
+def test_a_predictor_of_residuals_is_counterfactually_fair_under_model_a(plain):
+    text = read(plain)
+    assert "CFU) is 0: under that model it is counterfactually fair" in text
+    assert "f(e) \N{MINUS SIGN} f(e*)" in text
+
+
+def test_reaching_a_baselines_distance_is_not_called_being_as_unfair_as_it(demonstration):
+    text, results = read(demonstration.results), demonstration.results
+    assert "can bring CFU to the level “baseline blind”" in text
+    assert "can make the predictor as unfair as" not in text
+    blind = next(rival for rival in results["rivals"] if rival["predictor"] == "blind")
+    like = f"as unfair as the blind baseline itself from p_max {shown(blind['as_unfair_from'])} on"
+    assert like in text
+    assert blind["cfu_worst"] > 10 * results["agreed"]["cfu"]  # at the audited predictor's worst correlation
+
+
+def test_a_baseline_that_is_never_met_is_said_not_to_be(plain):
+    assert [rival["as_unfair_from"] for rival in plain["rivals"]] == [None, None, None]
+    assert "less unfair than the blind baseline itself wherever a search looked, up to p_max 0.3" in read(plain)
+
+
+def test_without_a_level_of_the_analysts_the_reader_is_told(plain):
+    sentence = "The analyst has named no level of their own"
+    assert sentence in read(plain)
+    assert sentence not in read(gathered(questions={"levels": {"board": (0.5, "so the board says")}}))
+
+
+def test_without_any_level_there_is_no_verdict():
+    text = read(gathered(measure="max"))
+    assert "No level to compare with was named, so that there is no verdict" in text
+    assert "the claim holds" not in text
+    assert "of the variance of" not in text  # which a largest change is no share of
+    assert "the largest absolute difference of anybody" in text
+    assert "Levels that the curve is compared with" not in text
+
+
+def test_a_two_valued_outcome_is_predicted_by_probabilities_and_has_no_r_squared():
+    text = read(gathered(classes=True, predictor=LogisticRegression(), predictor_gradient="differences"))
+    assert "predictions are probabilities of y being yes" in text
+    assert "deviance explained" in text
+    assert "R²" not in text
+
+
+def test_a_refused_benchmark_leaves_its_sentence_on_the_page():
+    results = gathered("a -> x; w -> z; x <-> z")
+    assert results["benchmarks"] is results["marks"] is None
+    sentence = "no observed variable is a parent of both ends of x <-> z, so that none could play the hidden cause"
+    assert f"Observed variables cannot serve as a benchmark here: {sentence}" in read(results)
+
+
+def test_a_benchmark_names_the_pairs_that_it_is_about(demonstration):
+    text = read(demonstration.results)
+    where = "would need p_max 0.05733 for ugpa ↔ lsat (section 7)"
+    bare = "for race ↔ ugpa and race ↔ lsat there is no observed variable to compare with"
+    assert f"{where}; {bare}." in text
+
+
+def test_several_protected_columns_are_counted_each_and_together():
+    graph = fs.CausalGraph.parse("a -> x; b -> x -> z; x <-> z", protected=("a", "b"), outcome="y")
+    frame = fs.datasets.simulate(fs.CausalGraph.parse(TEXT, protected="a", outcome="y"), 300, random_state=0).frame
+    frame = frame.assign(b=np.where(np.arange(300) % 3, "left", "right"))
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1})
+    text = read(dossier_results(audit.dossier(0.3, budgets=(0, 0.3), grid=(0,))))
+    assert "of these, b: left200 rows" in text
+    assert "of these, b: right100 rows" in text
+
+
+def test_results_without_rivals_still_give_a_page(plain, tmp_path):
+    old = {name: part for name, part in plain.items() if name not in ("rivals", "margins", "benchmarks_refused")}
+    old["levels"] = [{name: part for name, part in level.items() if name != "source"} for level in plain["levels"]]
+    write_results(tmp_path / "old.json", old)
+    text = read(read_results(tmp_path / "old.json"))
+    assert "under that model it is counterfactually fair" in text
+    assert "Like for like, at" not in text
+
+
+def test_no_page_speaks_of_law_or_of_more_than_it_shows(plain, raw, demonstration):
+    for results in (plain, raw, demonstration.results):
+        assert [word for word in NEVER if word in read(results).lower()] == []
+
+
+def test_a_reason_that_is_a_sentence_ends_once(plain):
+    results = {**plain, "agreed": {**plain["agreed"], "reason": "The board has agreed on it."}}
+    assert "The board has agreed on it. " in read(results)
+    assert "it.." not in read(results)
+
+
+def test_the_rows_that_move_most_say_how_many_people_they_stand_for(demonstration):
+    page = render_page(demonstration.results)
+    rows = re.search(r"The rows that move most</summary>.*?</table>", page, re.DOTALL)[0]
+    counts = [float(x) for x in re.findall(r'<tr><td class="n"><data value="([^"]*)">', rows)]
+    assert counts == [row["people"] for row in demonstration.results["people"]]
+
+
+def test_every_figure_says_how_to_read_it(demonstration):
+    page = render_page(demonstration.results)
+    figures = re.findall(r"<figure>.*?</figure>", page, flags=re.DOTALL)
+    assert len(figures) == 6
+    assert all("<figcaption>" in figure and "How to read this:" in figure for figure in figures)
+
+
+@pytest.mark.parametrize(("value", "text"), [(142.2, "142"), (12345.6, "12,346"), (99.96, "1e+02"), (3.2e7, "3.2e+07")])
+def test_large_numbers_have_no_exponent_before_a_million(value, text):
+    assert shown(value, 2) == text

@@ -1,0 +1,120 @@
+"""What a report gathers is about the audit that it was asked of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import fairstress as fs
+from fairstress.audit.dossier import Dossier
+from fairstress.errors import SettingError
+
+GRAPH = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+SMALL = {"budgets": (0, 0.3), "grid": (-0.3, 0, 0.3)}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return fs.datasets.simulate(GRAPH, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
+
+
+def gathered(frame, **options) -> Dossier:
+    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "random_state": 0, **options}
+    return fs.Audit.fit(frame, GRAPH, **options).dossier(0.3, **SMALL)
+
+
+BROUGHT = {
+    "of features": {"predictor": LinearRegression(), "predictor_input": "features"},
+    "of residuals": {"predictor": LinearRegression()},
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"measure": "absolute"}, *BROUGHT.values()])
+def test_another_set_up_that_changes_nothing_gives_the_same_worst_case(frame, options):
+    found = gathered(frame, predictor_gradient="differences" if "predictor" in options else None, **options)
+    same = next(variant for variant in found.variants if variant.what == "as audited")
+    assert same.cfu == pytest.approx(found.agreed.value, rel=1e-6)  # the search's own tolerance
+    assert same.blind == pytest.approx(found.audit.baselines["blind"].unfairness, rel=1e-9)
+
+
+def test_another_set_up_keeps_the_scale_of_a_two_valued_outcome(frame):
+    two = frame.assign(y=(frame["y"] > 0).astype(int))
+    found = gathered(two, predictor=LogisticRegression(), predictor_gradient="differences", predictor_scale="log-odds")
+    assert found.variants[0].cfu == pytest.approx(found.agreed.value, rel=1e-6)
+
+
+def test_another_set_up_keeps_a_sturdier_predictor(frame):
+    fair = fs.Audit.fit(frame, GRAPH, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    sturdy = fair.robust(0.3, 10)
+    again = sturdy.refitted()
+    assert again.sturdier is sturdy.sturdier
+    assert again.worst_case(0.3).value == pytest.approx(sturdy.worst_case(0.3).value, rel=1e-9)
+    assert again.worst_case(0.3).value < 0.5 * fair.worst_case(0.3).value
+
+
+# ---------------------------------------------------------------- rivals, benchmarks, levels, holdout
+
+
+def test_rivals_are_compared_by_their_own_cfu_at_the_same_correlation(frame):
+    found = gathered(frame)
+    audit, worst = found.audit, found.agreed.correlation
+    audited, *others = found.rivals
+    assert audited.cfu_model_a == pytest.approx(0, abs=1e-12)  # rounding
+    assert audited.cfu_worst == found.agreed.value
+    assert [rival.predictor for rival in others] == list(audit.baselines)
+    for rival in others:
+        assert rival.cfu_model_a == audit.baseline_cfu(rival.predictor, {})
+        assert rival.cfu_worst == audit.baseline_cfu(rival.predictor, worst)
+
+
+def test_a_rival_is_met_where_the_breaking_point_like_for_like_lies():
+    graph = fs.CausalGraph.parse("a -> x, z; a <-> x", protected="a", outcome="y")
+    data = fs.datasets.simulate(graph, 400, random_state=1).frame
+    audit = fs.Audit.fit(data, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    blind = audit.dossier(0.3, budgets=(0, 0.9), grid=(0,)).rivals[-1]
+    expected = audit.breaking_point("blind", highest=0.9).p_max
+    assert blind.as_unfair_from == pytest.approx(expected, abs=1e-4)  # the precision of a breaking point
+
+
+def test_benchmarks_that_are_refused_leave_their_sentence():
+    graph = fs.CausalGraph.parse("a -> x; w -> z; x <-> z", protected="a", outcome="y")
+    data = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(data, graph, penalty=1, degrees={"x": 1, "z": 1, "w": 1})
+    found = audit.dossier(0.3, **SMALL)
+    with pytest.raises(SettingError) as refusal:
+        audit.benchmarks()
+    assert found.benchmarks is None
+    assert found.benchmarks_refused == str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "count"), [({}, 2), ({"measure": "absolute"}, 0), ({**BROUGHT["of features"], "measure": "squared"}, 0)]
+)
+def test_baselines_are_levels_only_where_their_distance_measures_unfairness(frame, options, count):
+    assert len(gathered(frame, **options).levels) == count
+
+
+def test_a_share_of_the_variance_is_of_squares_only(frame):
+    assert gathered(frame).share_of_variance > 0
+    assert np.isnan(gathered(frame, measure="max").share_of_variance)
+
+
+def test_a_holdout_fits_to_some_people_and_judges_others(frame):
+    doubled = frame.loc[frame.index.repeat(2)].reset_index(drop=True)  # both halves are the same people
+    found = {variant.what: variant for variant in gathered(doubled).variants}
+    held_out, plain = found["fitted to every second row, judged on the others"], found["every second row"]
+    assert held_out.cfu == pytest.approx(plain.cfu, rel=1e-6)
+    assert held_out.blind == pytest.approx(plain.blind, rel=1e-9)
+    apart = {variant.what: variant for variant in gathered(frame).variants}
+    assert apart[held_out.what].cfu != pytest.approx(apart[plain.what].cfu, rel=1e-3)
+
+
+def test_several_protected_columns_are_counted_each_and_together(frame):
+    graph = fs.CausalGraph.parse("a -> x; b -> x -> z; x <-> z", protected=("a", "b"), outcome="y")
+    two = frame.assign(b=np.where(np.arange(300) % 3, "left", "right"))
+    audit = fs.Audit.fit(two, graph, penalty=1, degrees={"x": 1, "z": 1})
+    counts = audit.dossier(0.3, **SMALL).margins.set_index(["column", "level"])["rows"]
+    assert counts["b"].to_dict() == {"left": 200, "right": 100}
+    assert counts["a"].to_dict() == two["a"].value_counts().to_dict()
+    assert gathered(frame).margins.empty
