@@ -228,12 +228,13 @@ class Fitted:
         claim = self._unpenalised or self.claim
         smallest = rounding(claim) * self.outcome_variance
         negligible = float(self.claim.measure.each(np.sqrt([smallest]))[0])
+        has_distances = claim.measure.is_squared and not isinstance(claim.view, RawColumns)  # from a fair predictor
         return Context(
             outcome_variance=self._yardstick,
             negligible=negligible,
             penalty=self.settings.penalty,
             log_likelihood=self.claim.model_a.log_likelihood,
-            baselines={name: b.unfairness for name, b in self.baselines.items()} if claim.measure.is_squared else {},
+            baselines={name: b.unfairness for name, b in self.baselines.items()} if has_distances else {},
             rivals={name: baseline.claim for name, baseline in self.baselines.items()},
         )
 

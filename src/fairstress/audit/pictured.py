@@ -27,7 +27,7 @@ class Pictured(Fitted):
     def spread(self, correlation: Correlation) -> Spread:
         """Each person's CFU if the errors have this correlation, by group: a frame, its distribution, a picture."""
         by_row = np.asarray(self.cfu_by_row(correlation), dtype=float)
-        return spread(self.table, by_row, self.cfu(correlation))
+        return spread(self.table, by_row, self.cfu(correlation), is_squared=bool(np.isfinite(self._yardstick)))
 
     @one_thread
     def contour(

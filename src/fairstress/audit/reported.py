@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairstress.audit.dossier import Dossier, gather
 from fairstress.audit.stressed import Stressed
+from fairstress.sensitivity.tabled import Tabled
 from fairstress.threads import one_thread
+
+if TYPE_CHECKING:
+    from fairstress.report.markup import Sheet
 
 
 @dataclass(frozen=True)
-class Audit(Stressed):
+class Audit(Stressed, Tabled):
     """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
 
     Examples
@@ -70,30 +74,15 @@ class Audit(Stressed):
 
     def summary(self) -> str:
         """Say in prose what was assumed and fitted."""
-        from fairstress.report.summary import audit_summary
+        from fairstress.report.audited import audit_summary
 
         return audit_summary(self)
-
-    def to_latex(self) -> str:
-        """Write the least that a report should say in LaTeX; it needs the package booktabs."""
-        from fairstress.report.markup import to_latex
-        from fairstress.report.tables import audit_table
-
-        return to_latex(audit_table(self))
-
-    def to_markdown(self) -> str:
-        """Write the least that a report should say in Markdown."""
-        from fairstress.report.markup import to_markdown
-        from fairstress.report.tables import audit_table
-
-        return to_markdown(audit_table(self))
 
     def __repr__(self) -> str:
         graph, rows = self.graph, self.table.y.size
         return f"<Audit of {graph.outcome} for {graph.protected}: {rows:,} rows; {graph}; summary() says more>"
 
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
+    def _sheet(self) -> Sheet:
         from fairstress.report.tables import audit_table
 
-        return to_html(audit_table(self))
+        return audit_table(self)

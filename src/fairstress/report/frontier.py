@@ -27,9 +27,13 @@ def frontier_summary(found: Frontier) -> str:
     lines = [f"{'predictor':<16}{'weight':>9}{'R2':>10}{'worst-case CFU':>17}{'share':>11}{'fair one shrunk':>18}"]
     lines += [_line(point, found) for point in found.points]
     lines += [_rival_line(rival, found) for rival in found.rivals]
-    words = (_columns(), _baselines(found), _method(found))
-    parts = [title, "\n".join(lines), *(textwrap.fill(text, WIDTH) for text in words)]
+    parts = [title, "\n".join(lines), *(textwrap.fill(text, WIDTH) for text in frontier_notes(found))]
     return "\n\n".join(parts)
+
+
+def frontier_notes(found: Frontier) -> tuple[str, ...]:
+    """The sentences under a frontier's table."""
+    return (_columns(), _baselines(found), _method(found))
 
 
 def _line(point: SturdyPredictor, found: Frontier) -> str:
@@ -49,7 +53,7 @@ def _share(cfu: float, found: Frontier) -> str:
 
 def _columns() -> str:
     return (
-        "The share is of the fair predictor's worst case. Drawing the fair predictor towards its mean until its R2 is "
+        "A share is of the fair predictor's worst case. Drawing the fair predictor towards its mean until its R2 is "
         "as low is the cheap way to a lower CFU; the last column has its worst case then. A sturdier predictor is "
         "worth its trouble as far as it stays below that."
     )

@@ -114,7 +114,8 @@ def plot_people(found: Spread, ax: Axes | None = None) -> Axes:
             ax.plot(own["mean"], 0, marker="^", color=colour, clip_on=False, linestyle="none", zorder=4)
         ax.set_ylim(0, 100)
         ax.set_xlim(0, max(1.02 * float(frame["cfu"].max()), 1e-12))
-        ax.set_xlabel("a person's CFU (squared units of the outcome); triangles: means")
+        unit = " (squared units of the outcome)" if found.is_squared else ""
+        ax.set_xlabel(f"a person's CFU{unit}; triangles: means")
         ax.set_ylabel("people with at least this CFU\n(% of the group)")
         ax.legend(title=words(found.protected), alignment="left")
         _bare(ax)

@@ -8,9 +8,10 @@ import numpy as np
 
 from fairstress.errors import SettingError
 from fairstress.model.brought import RESIDUALS
+from fairstress.report.audited import audit_data
+from fairstress.report.frontier import frontier_notes
 from fairstress.report.markup import Sheet
 from fairstress.report.summary import (
-    audit_data,
     cfu_text,
     curve_notes,
     likelihood_change,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.check import Check
     from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
+    from fairstress.sensitivity.frontier import Frontier
     from fairstress.sensitivity.profile import Profile
     from fairstress.sensitivity.worst_case import WorstCase
 
@@ -96,6 +98,19 @@ def worst_case_table(found: WorstCase) -> Sheet:
     title = f"Correlation of the errors: {found.direction} {found.functional}, {found.budget} budget p_max = "
     notes = (" ".join(worst_case_notes(found)),)
     return Sheet(f"{title}{found.p_max:g}", ("", *names), rows, notes, numeric=True)
+
+
+def frontier_table(found: Frontier) -> Sheet:
+    """R2 and worst-case CFU of each predictor."""
+    head = ("predictor", "weight", "R2", "worst-case CFU", "fair one shrunk")
+    rows = []
+    for row in found.to_frame().itertuples():
+        own = row.predictor in ("fair", "sturdier")
+        shown = (f"{row.weight:g}", f"{row.shrunk:.4e}") if own else ("", "")
+        rows.append((str(row.predictor), shown[0], f"{row.r2:.5f}", f"{row.unfairness:.4e}", shown[1]))
+    worst = found.fair.worst_case
+    title = f"Accuracy against the worst-case CFU within the {worst.budget} budget p_max = {worst.p_max:g}"
+    return Sheet(title, head, tuple(rows), frontier_notes(found), numeric=True)
 
 
 def check_table(check: Check) -> Sheet:

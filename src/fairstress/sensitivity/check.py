@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,10 @@ from fairstress.sensitivity.absorption import Proof, listed, prove
 from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import evaluate, evaluate_many
+from fairstress.sensitivity.tabled import Tabled
+
+if TYPE_CHECKING:
+    from fairstress.report.markup import Sheet
 
 PROBES = 5  # random correlations at which CFU is looked at
 REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
@@ -56,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Tabled):
     """What the free pairs can do to CFU at structural penalty 0, together and each alone.
 
     Pairs that are harmless alone can matter together.
@@ -107,11 +112,10 @@ class Check:
 
         return check_summary(self)
 
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
+    def _sheet(self) -> Sheet:
         from fairstress.report.tables import check_table
 
-        return to_html(check_table(self))
+        return check_table(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from fairstress.sensitivity.against import Against
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import evaluate
 from fairstress.sensitivity.profile import Context, Progress
+from fairstress.sensitivity.tabled import Tabled
 from fairstress.sensitivity.worst_case import Solver, WorstCase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fairstress.report.markup import Sheet
     from fairstress.sensitivity.yardstick import Benchmarks
 
 PRECISION = 1e-4  # of a breaking point
@@ -56,7 +58,7 @@ class BreakingPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Tabled):
     """The worst case for each p_max, from small to large.
 
     A smaller budget's solution is admissible in a larger one, so the curve never falls. ``own`` keeps what each
@@ -156,30 +158,15 @@ class Curve:
 
         return plot_curve(self, ax, baselines=baselines, benchmarks=benchmarks, breaking_point=breaking_point)
 
-    def to_latex(self) -> str:
-        """Write a table to report in LaTeX; it needs the package booktabs."""
-        from fairstress.report.markup import to_latex
-        from fairstress.report.tables import curve_table
-
-        return to_latex(curve_table(self))
-
-    def to_markdown(self) -> str:
-        """Write a table to report in Markdown."""
-        from fairstress.report.markup import to_markdown
-        from fairstress.report.tables import curve_table
-
-        return to_markdown(curve_table(self))
-
     def __repr__(self) -> str:
         first, last = self.points[0], self.points[-1]
         worst = f"up to {last.value:.4g} at p_max = {last.p_max:g}"
         return f"<Curve of {len(self.points)} {first.budget} budgets: {worst}; summary() says more>"
 
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
+    def _sheet(self) -> Sheet:
         from fairstress.report.tables import curve_table
 
-        return to_html(curve_table(self))
+        return curve_table(self)
 
 
 def trace(p_max: Sequence[float], solve: Solver, progress: Progress | None) -> tuple[list[WorstCase], list[WorstCase]]:
@@ -263,8 +250,8 @@ def read_level(level: float | str, context: Context) -> float:
     if isinstance(level, str):
         if not context.baselines:
             raise SettingError(
-                f"definition is '{PAPER}', which is about the mean square: audit with measure='squared', or give "
-                f"definition='{SAME_P}'"
+                f"definition is '{PAPER}', the mean squared distance from a predictor that is counterfactually fair "
+                f"under Model A: it needs measure='squared' and a predictor of residuals; give definition='{SAME_P}'"
             )
         return _known(level, context.baselines)
     if not (np.isfinite(level) and level > 0):

@@ -12,10 +12,13 @@ import pandas as pd
 from fairstress.sensitivity.claim import Baseline
 from fairstress.sensitivity.profile import Progress
 from fairstress.sensitivity.robust import TOLERANCE, Cutting, SturdyPredictor
+from fairstress.sensitivity.tabled import Tabled
 from fairstress.sensitivity.worst_case import WorstCase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fairstress.report.markup import Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(Tabled):
     """Sturdier predictors for growing weights, the fair predictor first, and the baselines beside them.
 
     Both the worst-case CFU and R2 never rise with the weight, up to the tolerance of 0.1 % on the worst case.
@@ -100,6 +103,11 @@ class Frontier:
         worst = self.fair.worst_case
         where = f"{worst.budget} budget, p_max = {worst.p_max:g}"
         return f"<Frontier of {len(self.points)} predictors, {where}; summary() says more>"
+
+    def _sheet(self) -> Sheet:
+        from fairstress.report.tables import frontier_table
+
+        return frontier_table(self)
 
     def _row(self, point: SturdyPredictor) -> dict[str, object]:
         return {

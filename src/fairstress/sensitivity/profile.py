@@ -15,10 +15,12 @@ from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.evaluate import Evaluation, evaluate_many
+from fairstress.sensitivity.tabled import Tabled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fairstress.report.markup import Sheet
     from fairstress.sensitivity.yardstick import Benchmarks
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
@@ -42,7 +44,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Tabled):
     """CFU of the audited predictor for each correlation of one pair, all other pairs at 0.
 
     Examples
@@ -131,11 +133,10 @@ class Profile:
         pair, worst = " <-> ".join(self.pair), f"up to {cfu:.4g} at {correlation:g}"
         return f"<Profile of {pair} at {self.correlation.size} correlations: {worst}; summary() says more>"
 
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
+    def _sheet(self) -> Sheet:
         from fairstress.report.tables import profile_table
 
-        return to_html(profile_table(self))
+        return profile_table(self)
 
 
 def rounding(claim: Claim) -> float:

@@ -23,8 +23,8 @@ QUANTILES = {"median": 0.5, "p90": 0.9, "largest": 1.0}
 class Spread:
     """Each person's CFU if the errors have one correlation. Made by `Audit.spread`.
 
-    A person's CFU is the squared change of the prediction, the mean over the levels that the person is moved to; it is
-    missing for those who are moved nowhere.
+    A person's CFU is the squared change of the prediction, or what another measure makes of it, the mean over the
+    levels that the person is moved to; it is missing for those who are moved nowhere.
 
     Examples
     --------
@@ -44,7 +44,8 @@ class Spread:
     protected: str
     groups: tuple[Any, ...]  # in the order of their codes; one, "everyone", for a numeric attribute
     people: pd.DataFrame  # one row per person: group, cfu, weight
-    cfu: float  # everyone's, squared units of the outcome
+    cfu: float  # everyone's
+    is_squared: bool = True  # whether CFU is in squared units of the outcome
 
     def to_frame(self) -> pd.DataFrame:
         """One row per person, labelled as in the analyst's table: ``group, cfu, weight``."""
@@ -76,14 +77,14 @@ class Spread:
         return own["cfu"].to_numpy(), own["weight"].to_numpy()
 
 
-def spread(table: Table, cfu: Array, mean: float) -> Spread:
+def spread(table: Table, cfu: Array, mean: float, *, is_squared: bool) -> Spread:
     """Put each row's CFU (n,) beside its group."""
     coding = table.protected
     group: Any = EVERYONE if coding.levels is None else coding.decode(table.rows.a[table.row_of]).to_numpy()
     people = pd.DataFrame({"group": group, "cfu": cfu, "weight": table.weight}, index=table.index)
     moved = people[people["cfu"].notna() & (people["weight"] > 0)]
     groups = tuple(g for g in coding.levels or (EVERYONE,) if (moved["group"] == g).any())
-    return Spread(coding.name, groups, people, mean)
+    return Spread(coding.name, groups, people, mean, is_squared)
 
 
 def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:

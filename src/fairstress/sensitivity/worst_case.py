@@ -16,17 +16,20 @@ from fairstress.sensitivity.budget import Budget
 from fairstress.sensitivity.claim import Claim, whole_number
 from fairstress.sensitivity.functional import Functional
 from fairstress.sensitivity.search import search
+from fairstress.sensitivity.tabled import Tabled
 from fairstress.sensitivity.task import Found, Search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fairstress.report.markup import Sheet
 
 METHODS = {"search": search, "ascent": ascent}
 SCAN = 128  # points of a search's scan
 
 
 @dataclass(frozen=True, slots=True)
-class WorstCase:
+class WorstCase(Tabled):
     """The most unfair correlation found within one budget, or the extreme of another functional.
 
     ``n_agreeing`` of ``n_starts`` ascents ended within 0.1 % of the value; ``scan_value`` is the best value on points
@@ -103,11 +106,10 @@ class WorstCase:
         where = f"{self.budget} budget, p_max = {self.p_max:g}"
         return f"<WorstCase: {self.direction} {self.functional} {self.value:.4g}, {where}; summary() says more>"
 
-    def _repr_html_(self) -> str:
-        from fairstress.report.markup import to_html
+    def _sheet(self) -> Sheet:
         from fairstress.report.tables import worst_case_table
 
-        return to_html(worst_case_table(self))
+        return worst_case_table(self)
 
 
 @dataclass(frozen=True, slots=True)
