@@ -186,6 +186,26 @@ def test_every_parameter_can_be_searched_over(people):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+def test_a_sturdier_predictor_predicts_for_new_people(people, others):
+    graph, given = f"{GRAPH}; race <-> ugpa", {"protected": "race", "max_degree": 1, "penalty": 1.0, "random_state": 0}
+    fair = fs.CounterfactuallyFairRegressor(graph, **given).fit(*people)
+    sturdy = clone(fair).set_params(robust={"p_max": 0.2, "weight": 10}).fit(*people)
+    assert sturdy.audit_.worst_case(0.2).value < 0.5 * fair.audit_.worst_case(0.2).value
+    assert 0 < sturdy.predict(others).std() < fair.predict(others).std()
+
+
+def test_a_sturdier_classifier_still_gives_probabilities(people, others):
+    X, y = people[0], people[1] > 0
+    graph, given = f"{GRAPH}; race <-> ugpa", {"protected": "race", "max_degree": 1, "penalty": 1.0, "random_state": 0}
+    fair = fs.CounterfactuallyFairClassifier(graph, **given).fit(X, y)
+    sturdy = clone(fair).set_params(robust={"p_max": 0.2, "weight": 1}).fit(X, y)
+    second = sturdy.predict_proba(others)[:, 1]
+    assert ((second > 0) & (second < 1)).all()
+    assert 0 < second.std() < fair.predict_proba(others)[:, 1].std()
+    weightless = clone(fair).set_params(robust={"p_max": 0.2, "weight": 0}).fit(X, y)
+    np.testing.assert_allclose(weightless.predict_proba(others), fair.predict_proba(others), rtol=0, atol=1e-9)
+
+
 def test_a_pickled_model_predicts_and_audits_alike(model, others):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(others), model.predict(others))

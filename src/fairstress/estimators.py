@@ -9,6 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,13 +22,14 @@ from sklearn.utils.validation import (
 
 from fairstress.audit import Audit
 from fairstress.errors import DataError, SettingError
-from fairstress.inputs.data import check_unique, column_names
+from fairstress.inputs.data import CLASSES, NUMBER, check_unique, column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
 from fairstress.inputs.supervised import graph_of
 from fairstress.model.counterfactual import residuals
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.sensitivity.claim import LOG_ODDS
 from fairstress.threads import one_thread
 
 
@@ -58,6 +60,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         penalise_constant: bool = False,
         embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
+        robust: Mapping[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.graph = graph
@@ -77,6 +80,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         self.penalise_constant = penalise_constant
         self.embedding = embedding
         self.mixed = mixed
+        self.robust = robust
         self.random_state = random_state
 
     # ------------------------------------------------------------ what scikit-learn asks
@@ -114,6 +118,8 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         settings = {key: value for key, value in self.get_params(deep=False).items() if key not in own}
         settings["embedding"] = self.embedding or Polynomial.of
         settings["cv"] = _splits(self.cv, y)
+        if self.robust is not None and outcome_type == CLASSES:
+            settings["predictor_scale"] = LOG_ODDS  # where a sturdier predictor can be found
         weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
         self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings)
         self.graph_ = graph
@@ -151,6 +157,8 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
             eps = residuals(claim.design, claim.model_a.weights, block)
             parts.append((claim.predict(block, eps), claim.view.factual(block, eps)))
         predicted, seen = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if self.audit_.settings.predictor_scale == LOG_ODDS:
+            return np.asarray(special.expit(predicted)), seen
         return predicted + self.audit_.table.origin, seen
 
 
@@ -182,6 +190,9 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
         once, such as ``KFold(5, shuffle=True)``, or its splits.
     penalise_constant, embedding, mixed, random_state
         See `Audit.fit`.
+    robust
+        Arguments of `Audit.robust`, such as ``{"p_max": 0.3, "weight": 10}``: predict by the sturdier predictor that
+        they describe. A classifier's audit is then on the scale of log-odds.
 
     Attributes
     ----------
@@ -219,7 +230,7 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
             One weight per row; weight 2 is the row twice.
         """
         values = _as_numbers(_read_outcome(self, y))
-        return self._fit(X, values, getattr(y, "name", None), sample_weight, "number")
+        return self._fit(X, values, getattr(y, "name", None), sample_weight, NUMBER)
 
     def predict(self, X: Any) -> Array:
         """Predict the outcome of new people, who are coded and scaled as the people of the fit were; (n,)."""
@@ -268,7 +279,7 @@ class CounterfactuallyFairClassifier(ClassifierMixin, _CounterfactuallyFair):
         values = _read_outcome(self, y)
         check_classification_targets(values)
         self.classes_ = _two_classes(values, sample_weight)
-        return self._fit(X, values, getattr(y, "name", None), sample_weight, "classes")
+        return self._fit(X, values, getattr(y, "name", None), sample_weight, CLASSES)
 
     def predict_proba(self, X: Any) -> Array:
         """Give new people's probabilities of the two classes, in the order of `classes_`, (n, 2)."""

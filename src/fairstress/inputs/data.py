@@ -19,6 +19,8 @@ from fairstress.inputs.units import Units, read_units
 
 Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]  # their number, or positions of (training, test) rows
 
+NUMBER, CLASSES = "number", "classes"  # types of outcome
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -220,12 +222,12 @@ def _code_outcome(
     column: nw.Series[Any], name: str, weight: Array, outcome_type: str | None
 ) -> tuple[tuple[Any, Any] | None, Array]:
     """Code two classes as 0/1; keep a number as it is."""
-    if outcome_type not in (None, "number", "classes"):
+    if outcome_type not in (None, NUMBER, CLASSES):
         raise SettingError(f"outcome_type is {outcome_type!r}: give 'number' or 'classes', or leave it out")
     levels = read_levels(column, name)
-    if outcome_type == "classes" and len(levels) > 2:
+    if outcome_type == CLASSES and len(levels) > 2:
         raise DataError(f"the outcome '{name}' has {len(levels)} classes: a probability needs two, merge the others")
-    if outcome_type == "number" or len(levels) > 2:
+    if outcome_type == NUMBER or len(levels) > 2:
         coding, coded = None, read_numbers(column, name, "outcome")
     else:
         coding = (levels[0], levels[-1])
