@@ -224,7 +224,8 @@ class Walk:
         """The target exists, and make can say what it would do."""
         phony = re.search(r"(?m)^\.PHONY: (.*)$", read(ROOT / "Makefile"))[1].split()
         assert set(targets) <= set(phony)
-        planned = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True, check=True)
+        command = ["make", "--dry-run", "--no-print-directory", *targets]
+        planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         if targets != ["demo"]:
             return ""
         assert planned.stdout.endswith("bin/fairstress demo\n")

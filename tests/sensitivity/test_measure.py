@@ -64,7 +64,7 @@ def test_measures_carry_over_to_rows_groups_and_baselines(fit, change):
     audit = fit("absolute")
     np.testing.assert_allclose(audit.cfu_by_row(P).to_numpy(), np.abs(change), rtol=1e-9)
     assert audit.baseline_cfu("blind", {}) ** 2 <= fit("squared").baseline_cfu("blind", {})
-    with pytest.raises(SettingError, match="which is about the mean square"):
+    with pytest.raises(SettingError, match="it needs measure='squared' and a predictor of residuals"):
         audit.curve([0.2]).breaking_point("blind", definition="paper")
     assert "%" not in audit.check().summary()
 
