@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairstress as fs
+from fairstress.audit import people
 from fairstress.audit.dossier import Dossier
 from fairstress.errors import SettingError
+from fairstress.sensitivity.evaluate import evaluate
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
 SMALL = {"budgets": (0, 0.3), "grid": (-0.3, 0, 0.3)}
@@ -118,3 +121,38 @@ def test_several_protected_columns_are_counted_each_and_together(frame):
     assert counts["b"].to_dict() == {"left": 200, "right": 100}
     assert counts["a"].to_dict() == two["a"].value_counts().to_dict()
     assert gathered(frame).margins.empty
+
+
+# ---------------------------------------------------------------- people
+
+
+def test_weight_two_is_the_row_twice_in_what_a_report_says_of_groups(frame):
+    weight = np.where(np.arange(300) % 3, 1, 2)
+    weighted = gathered(frame, sample_weight=weight, predictor_degree=1, predictor_penalty=1)
+    repeated = gathered(frame.loc[frame.index.repeat(weight)], predictor_degree=1, predictor_penalty=1)
+    pd.testing.assert_frame_equal(weighted.by_group, repeated.by_group, rtol=1e-6)  # the search's own tolerance
+    assert weighted.by_group["people"].tolist()[0] == 400
+    assert weighted.by_group["people"].dtype.kind == "i"
+
+
+def test_the_mean_over_people_is_cfu_itself(frame):
+    found = gathered(frame, sample_weight=np.random.default_rng(0).uniform(0.5, 2, 300))
+    everyone = found.by_group.iloc[0]
+    assert everyone["mean"] == pytest.approx(found.agreed.value, rel=1e-9)
+    assert everyone["people"] == pytest.approx(found.audit.table.weight.sum(), rel=1e-12)
+
+
+def test_rows_that_stand_for_nobody_are_not_among_the_worst(frame):
+    whole = gathered(frame)
+    weight = np.ones(300)
+    weight[whole.people["label"]] = 0
+    rest = gathered(frame, sample_weight=weight)
+    assert set(rest.people["label"]).isdisjoint(whole.people["label"])
+    assert len(rest.people_features) == len(rest.people) == 20
+
+
+def test_model_b_is_evaluated_once_for_each_budget(frame, monkeypatch):
+    asked = []
+    monkeypatch.setattr(people, "evaluate", lambda *a: asked.append(a) or evaluate(*a))
+    found = gathered(frame)
+    assert len(asked) == len(found.curve.points)

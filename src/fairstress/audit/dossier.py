@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.audit.people import (
+    features_of_worst_rows,
+    means_of_groups,
+    means_of_predictors,
+    moved,
+    spread_of_groups,
+    worst_rows,
+)
 from fairstress.audit.setups import Rival, Variant, rivals, variants
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.model.brought import RESIDUALS
 from fairstress.sensitivity.check import Check
-from fairstress.sensitivity.claim import group_means
 from fairstress.sensitivity.curve import BreakingPoint, Curve
-from fairstress.sensitivity.evaluate import evaluate, predictions
 from fairstress.sensitivity.profile import Profile
 from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.sensitivity.yardstick import Benchmarks
@@ -28,13 +34,11 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
-WORST_ROWS = 20
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
     "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
     "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
 }
-QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +128,8 @@ def gather(
         curve=curve,
         levels=named,
         breaking_points=tuple(curve.breaking_point(level.value) for level in named),
-        group_means=pd.concat([_group_means(audit, point) for point in curve.points], ignore_index=True),
-        predictors=_predictors(audit),
-        people=_people(audit, worst),
-        people_features=_people_features(audit, worst),
-        by_group=_by_group(audit, worst),
+        predictors=means_of_predictors(audit),
+        **_people(audit, curve, worst),
         pairs=_pairs(audit, p_max, worst, limits),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
@@ -162,90 +163,19 @@ def _margins(table: Table) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["column", "level", "rows"])
 
 
-# ---------------------------------------------------------------- people
-
-
-def _group_means(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Mean predictions of each group, factual and counterfactual."""
-    factual, counterfactual, _ = predictions(audit.claim, _weights(audit, point))
-    rows, coding = audit.claim.rows, audit.table.protected
-    groups = [(str(level), rows.a == code) for level, code in zip(coding.levels or (), coding.codes, strict=True)]
-    found = [("everyone", np.ones(rows.a.size, dtype=bool)), *groups]
-    table = []
-    for name, which in found:
-        weight = rows.weight[which]
-        if weight.sum() > 0:
-            sides = (factual + audit.table.origin, counterfactual + audit.table.origin)
-            means = (float(weight @ side[which] / weight.sum()) for side in sides)
-            table.append((point.p_max, name, *means))
-    frame = pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
-    return frame.assign(difference=frame["factual"] - frame["counterfactual"])
-
-
-def _predictors(audit: Audit) -> pd.DataFrame:
-    """Mean outcomes, and mean predictions of the audited predictor and of each baseline, group by group."""
-    claim = audit.claim
-    found = {
-        "observed": group_means(audit.table, lambda block: block.y),
-        "audited": group_means(audit.table, lambda block: block.weight * claim.predicted(block)),
-        **{name: baseline.group_means for name, baseline in audit.baselines.items()},
-    }
-    rows = [(name, group, mean) for name, means in found.items() for group, mean in means]
-    return pd.DataFrame(rows, columns=["predictor", "group", "mean"])
-
-
-def _people(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """The rows with the largest CFU, with their predictions here and in the other world."""
-    table, coding = audit.table, audit.table.protected
-    factual, counterfactual, cfu = predictions(audit.claim, _weights(audit, point))
-    moved, origin = coding.contrasts(table.rows)
-    order = _largest(cfu)
-    labels = pd.Series(table.index).groupby(table.row_of).first()
-    return pd.DataFrame(
-        {
-            "label": [labels.get(i) for i in origin[order]],
-            "people": table.rows.weight[origin[order]],
-            "from": coding.decode(moved.a[order]).to_numpy(),
-            "to": coding.decode(moved.a_cf[order]).to_numpy(),
-            "prediction": factual[order] + table.origin,
-            "prediction_counterfactual": counterfactual[order] + table.origin,
-            "cfu": cfu[order],
-        }
-    )
-
-
-def _people_features(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Features of the rows with the largest CFU, beside their counterfactuals."""
-    weights, scaling = _weights(audit, point), audit.table.scaling
-    order = _largest(predictions(audit.claim, weights)[2])
-    moved, _ = audit.table.protected.contrasts(audit.table.rows)
-    here, there = (scaling.undo(x[order]) for x in (moved.x, audit.counterfactual_rows(weights)))
-    columns = [(name, world) for name in audit.graph.features for world in ("factual", "counterfactual")]
-    values = np.stack([here, there], axis=2).reshape(len(order), -1)
-    return pd.DataFrame(values, columns=pd.MultiIndex.from_tuples(columns))
-
-
-def _largest(cfu: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.intp]]:
-    return np.argsort(-cfu, kind="stable")[:WORST_ROWS]
-
-
-def _by_group(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Quantiles of CFU in each group, over people."""
-    cfu = audit.cfu_by_row(point.correlation)
-    group = audit.table.protected.decode(audit.table.rows.a[audit.table.row_of]).to_numpy()
-    weight, parts = audit.table.weight, [("everyone", np.ones(len(cfu), dtype=bool))]
-    parts += [(str(level), group == level) for level in audit.table.protected.levels or ()]
-    rows = []
-    for name, which in parts:
-        values = cfu[which & (weight > 0) & cfu.notna()]
-        if len(values):
-            spread = {f"q{int(100 * q)}": float(values.quantile(q)) for q in QUANTILES}
-            rows.append({"group": name, "people": len(values), "mean": float(values.mean()), **spread})
-    return pd.DataFrame(rows)
-
-
-def _weights(audit: Audit, point: WorstCase) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return evaluate(audit.claim, point.correlation.to_numpy()).fit.weights
+def _people(audit: Audit, curve: Curve, worst: WorstCase) -> dict[str, pd.DataFrame]:
+    """Mean predictions for each budget, and who is affected at the agreed one; Model B is evaluated once at each."""
+    means, parts = [], {}
+    for point in curve.points:
+        seen = moved(audit, point)
+        means.append(means_of_groups(audit, seen))
+        if point is worst:
+            parts = {
+                "people": worst_rows(audit, seen),
+                "people_features": features_of_worst_rows(audit, seen),
+                "by_group": spread_of_groups(audit, seen),
+            }
+    return {"group_means": pd.concat(means, ignore_index=True), **parts}
 
 
 # ---------------------------------------------------------------- pairs and set-ups
