@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -251,3 +252,18 @@ def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
     assert "short" not in shown
     assert "\x1b" not in shown
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""
+
+
+def test_a_report_says_how_far_it_is(folder, monkeypatch):
+    heard: dict[str, list[tuple[int, int]]] = {}
+
+    @contextmanager
+    def listen(what):
+        heard[what] = []
+        yield lambda *step: heard[what].append(step)
+
+    monkeypatch.setattr("fairstress.cli._progress", listen)
+    (folder / "audit.toml").write_text(SETTINGS + "\n[report]\np_max = 0.2\nbudgets = [0, 0.2]\n")
+    assert call("run", folder / "audit.toml", "-q").exit_code == 0
+    done, total = heard["worst cases"][-1]
+    assert done == total == len(heard["worst cases"])

@@ -156,3 +156,20 @@ def test_model_b_is_evaluated_once_for_each_budget(frame, monkeypatch):
     monkeypatch.setattr(people, "evaluate", lambda *a: asked.append(a) or evaluate(*a))
     found = gathered(frame)
     assert len(asked) == len(found.curve.points)
+
+
+# ---------------------------------------------------------------- progress
+
+FREE = {"several pairs": "a -> x -> z; x <-> z; a <-> x", "one pair": "a -> x -> z; x <-> z"}
+
+
+@pytest.mark.parametrize("free", FREE)
+@pytest.mark.parametrize("options", [{}, {"measure": "max"}], ids=["squared", "max"])
+def test_progress_moves_by_single_steps_to_exactly_the_last(frame, free, options):
+    graph = fs.CausalGraph.parse(FREE[free], protected="a", outcome="y")
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0, **options)
+    seen: list[tuple[int, int]] = []
+    levels = {"much": (0.1, "so")}
+    audit.dossier(0.3, **SMALL, levels=levels, progress=lambda *step: seen.append(step))
+    total = seen[0][1]
+    assert seen == [(done, total) for done in range(1, total + 1)]

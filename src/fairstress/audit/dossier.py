@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -18,20 +18,20 @@ from fairstress.audit.people import (
     spread_of_groups,
     worst_rows,
 )
-from fairstress.audit.setups import Rival, Variant, rivals, variants
+from fairstress.audit.setups import Rival, Variant, plans, rivals, variants
+from fairstress.audit.steps import Steps
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.model.brought import RESIDUALS
 from fairstress.sensitivity.check import Check
 from fairstress.sensitivity.curve import BreakingPoint, Curve
-from fairstress.sensitivity.profile import Profile
+from fairstress.sensitivity.profile import Profile, Progress
 from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.sensitivity.yardstick import Benchmarks
 
 if TYPE_CHECKING:
     from fairstress.audit.reported import Audit
 
-Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
@@ -68,7 +68,7 @@ class Dossier:
     date: str  # when it was gathered, as 2020-12-31
     p_max: float  # the agreed budget
     reason: str  # why it was agreed
-    check: Check | None
+    check: Check
     profiles: tuple[Profile, ...]
     curve: Curve
     levels: tuple[Level, ...]
@@ -106,40 +106,46 @@ def gather(
     levels: Mapping[str, tuple[float, str]] | None = None,
     budget: str = "pairwise",
     min_eigenvalue: float = 0.05,
-    say: Say = lambda text: None,
+    progress: Progress | None = None,
 ) -> Dossier:
-    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``say`` hears what is being done."""
+    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all."""
     limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
-    say("what can matter")
-    check = audit.check() if audit.graph.pairs else None
-    say("the worst case for each budget")
-    curve = audit.curve(sorted({*map(float, budgets), float(p_max)}), **limits)
-    named = _levels(audit, curve, levels or {})
+    sizes, named = sorted({*map(float, budgets), float(p_max)}), _levels(audit, levels or {})
+    steps = Steps(_count(audit, sizes, named), progress)
+    check = audit.check()
+    steps()
+    curve = audit.curve(sizes, **limits, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
-    benchmarks, refused = _benchmarks(audit)
-    say("who is affected, which pairs matter, other set-ups")
+    benchmarks, refused = _benchmarks(audit, steps)
     return Dossier(
         audit=audit,
         date=date.today().isoformat(),
         p_max=float(p_max),
         reason=reason,
         check=check,
-        profiles=tuple(audit.profile(pair, grid) for pair in audit.graph.pairs),
+        profiles=tuple(audit.profile(pair, grid) for pair in steps.each(audit.graph.pairs)),
         curve=curve,
         levels=named,
-        breaking_points=tuple(curve.breaking_point(level.value) for level in named),
+        breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
         predictors=means_of_predictors(audit),
         **_people(audit, curve, worst),
-        pairs=_pairs(audit, p_max, worst, limits),
+        pairs=_pairs(audit, p_max, worst, limits, steps),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
-        rivals=rivals(audit, curve, worst),
-        variants=variants(audit, p_max, limits),
+        rivals=rivals(audit, curve, worst, steps),
+        variants=variants(audit, p_max, limits, steps),
         margins=_margins(audit.table),
     )
 
 
-def _levels(audit: Audit, curve: Curve, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
+    """Steps in all: check and benchmarks, budgets, levels, profiles, pairs alone and forbidden, rivals, variants."""
+    pairs = len(audit.graph.pairs)
+    of_pairs = pairs + (2 * pairs if pairs > 1 else 0)
+    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines) + len(plans(audit))
+
+
+def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
     """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
     found = []
     for name, pair in given.items():
@@ -148,8 +154,8 @@ def _levels(audit: Audit, curve: Curve, given: Mapping[str, tuple[float, str]]) 
         found.append(Level(name, float(pair[0]), str(pair[1])))
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
         return tuple(found)
-    levels = curve.context.baselines.items()
-    return (*found, *(Level(f"baseline {name}", value, BASELINES[name], BASELINE) for name, value in levels))
+    known = audit.baselines.items() if audit.claim.measure.is_squared else ()
+    return (*found, *(Level(f"baseline {name}", b.unfairness, BASELINES[name], BASELINE) for name, b in known))
 
 
 def _margins(table: Table) -> pd.DataFrame:
@@ -181,22 +187,25 @@ def _people(audit: Audit, curve: Curve, worst: WorstCase) -> dict[str, pd.DataFr
 # ---------------------------------------------------------------- pairs and set-ups
 
 
-def _pairs(audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, Any]) -> tuple[PairAlone, ...]:
+def _pairs(
+    audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, Any], steps: Steps
+) -> tuple[PairAlone, ...]:
     """The worst case with each pair alone, and without it."""
     free = audit.graph.pairs
     if len(free) == 1:
         return (PairAlone(free[0], worst, None),)
     found = []
     for pair in free:
-        others = {other: (0.0, 0.0) for other in free if other != pair}
-        alone = audit.worst_case(p_max, bounds=others, **limits)
-        found.append(PairAlone(pair, alone, audit.worst_case(p_max, bounds={pair: (0.0, 0.0)}, **limits)))
+        without = [{other: (0.0, 0.0) for other in free if other != pair}, {pair: (0.0, 0.0)}]
+        found.append(PairAlone(pair, *(audit.worst_case(p_max, bounds=b, **limits) for b in steps.each(without))))
     return tuple(found)
 
 
-def _benchmarks(audit: Audit) -> tuple[Benchmarks | None, str]:
+def _benchmarks(audit: Audit, steps: Steps) -> tuple[Benchmarks | None, str]:
     """Benchmarks, or why there are none."""
     try:
         return audit.benchmarks(), ""
     except FairstressError as problem:
         return None, str(problem)
+    finally:
+        steps()

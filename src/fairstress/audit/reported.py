@@ -54,7 +54,7 @@ class Audit(Stressed):
             ``file`` and ``sha256`` of the data, for the record.
         questions
             ``reason`` for the budget, ``budgets`` of the curve, ``levels`` as ``{name: (CFU, reason)}``, ``budget`` and
-            ``min_eigenvalue`` as in `worst_case`.
+            ``min_eigenvalue`` as in `worst_case`; ``progress``, which is called with (steps done, steps in all).
 
         Returns
         -------

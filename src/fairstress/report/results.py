@@ -81,7 +81,7 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
             "percent_of_variance": _plain(100 * dossier.share_of_variance),
             **_worst_case(agreed),
         },
-        "check": check_results(dossier.check) if dossier.check else None,
+        "check": check_results(dossier.check),
         "curve": _curve(dossier.curve, dossier.group_means),
         "levels": [
             {**asdict(level), "breaking_point": point.p_max}
