@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairstress as fs
 from fairstress.audit import people
+from fairstress.audit.decided import decide
 from fairstress.audit.dossier import Dossier
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, Status
 from fairstress.sensitivity.evaluate import evaluate
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
@@ -164,12 +167,60 @@ FREE = {"several pairs": "a -> x -> z; x <-> z; a <-> x", "one pair": "a -> x ->
 
 
 @pytest.mark.parametrize("free", FREE)
-@pytest.mark.parametrize("options", [{}, {"measure": "max"}], ids=["squared", "max"])
-def test_progress_moves_by_single_steps_to_exactly_the_last(frame, free, options):
+@pytest.mark.parametrize(("options", "threshold"), [({}, None), ({"measure": "max"}, 0)], ids=["squared", "max"])
+def test_progress_moves_by_single_steps_to_exactly_the_last(frame, free, options, threshold):
     graph = fs.CausalGraph.parse(FREE[free], protected="a", outcome="y")
     audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0, **options)
     seen: list[tuple[int, int]] = []
-    levels = {"much": (0.1, "so")}
-    audit.dossier(0.3, **SMALL, levels=levels, progress=lambda *step: seen.append(step))
+    questions = {**SMALL, "levels": {"much": (0.1, "so")}, "threshold": threshold}
+    audit.dossier(0.3, **questions, progress=lambda *step: seen.append(step))
     total = seen[0][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
+
+
+# ---------------------------------------------------------------- decisions
+
+
+@pytest.fixture(scope="module")
+def decided():
+    """A two-valued outcome, and two pairs that matter."""
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    data = fs.datasets.simulate(graph, 300, random_state=0).frame
+    data["y"] = (data["y"] > 0).astype(int)
+    audit = fs.Audit.fit(data, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    return audit.dossier(0.3, **SMALL, threshold=0.4)
+
+
+def test_decisions_are_those_that_the_audit_counts_and_bounds(decided):
+    audit, found = decided.audit, decided.decisions
+    pd.testing.assert_frame_equal(found.model_a, audit.flip_shares({}, 0.4))
+    pd.testing.assert_frame_equal(found.worst, audit.flip_shares(decided.agreed.correlation, 0.4))
+    assert list(found.worst.index) == ["everyone", -1, 1]
+    low, high = audit.bounds(audit.flips(0.4), 0.3)
+    assert (found.lowest.share, found.highest.share) == (low.value, high.value)
+    assert found.lowest.share == 0 < found.worst.loc["everyone", "either"] <= found.highest.share
+    there = audit.flip_shares(found.highest.correlation, 0.4).loc["everyone", "either"]
+    assert there == pytest.approx(found.highest.share, abs=1e-12)
+    assert found.highest.status == Status.NO_DERIVATIVES
+
+
+def test_bounds_hold_what_is_known_even_where_a_search_misses_it(decided, monkeypatch):
+    audit = decided.audit
+    low, high = audit.bounds(audit.flips(0.4), 0.3)
+    missed = (replace(low, value=0.5), replace(high, value=0.0))
+    monkeypatch.setattr(fs.Audit, "bounds", lambda *_, **__: missed)
+    found = decide(audit, 0.4, people.moved(audit, decided.agreed), {})
+    assert found.lowest.share == found.model_a.loc["everyone", "either"]
+    assert found.highest.share == found.worst.loc["everyone", "either"]
+    pd.testing.assert_frame_equal(found.highest.correlation, decided.agreed.correlation)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, float("nan"), "half", True])
+def test_a_threshold_that_is_none_is_refused_before_any_search(decided, threshold, monkeypatch):
+    monkeypatch.setattr(fs.Audit, "curve", None)
+    with pytest.raises(SettingError, match=r"threshold is .*: give a probability between 0 and 1"):
+        decided.audit.dossier(0.3, threshold=threshold)
+
+
+def test_without_a_threshold_there_are_no_decisions(frame):
+    assert gathered(frame).decisions is None

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.audit.decided import Decisions, decide
 from fairstress.audit.people import (
+    Moved,
     features_of_worst_rows,
     means_of_groups,
     means_of_predictors,
@@ -78,6 +80,7 @@ class Dossier:
     people: pd.DataFrame  # worst rows first: label, people, from, to, prediction, prediction_counterfactual, cfu
     people_features: pd.DataFrame  # of the same rows: (feature, "factual" or "counterfactual")
     by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at the agreed budget
+    decisions: Decisions | None  # that the counterfactual turns, where there is a threshold
     pairs: tuple[PairAlone, ...]
     benchmarks: Benchmarks | None
     benchmarks_refused: str  # why there are none
@@ -106,16 +109,20 @@ def gather(
     levels: Mapping[str, tuple[float, str]] | None = None,
     budget: str = "pairwise",
     min_eigenvalue: float = 0.05,
+    threshold: float | None = None,
     progress: Progress | None = None,
 ) -> Dossier:
     """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all."""
     limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
     sizes, named = sorted({*map(float, budgets), float(p_max)}), _levels(audit, levels or {})
-    steps = Steps(_count(audit, sizes, named), progress)
+    if threshold is not None:
+        audit.flips(threshold)  # which refuses what is no threshold
+    steps = Steps(_count(audit, sizes, named) + (threshold is not None), progress)
     check = audit.check()
     steps()
     curve = audit.curve(sizes, **limits, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
+    agreed = moved(audit, worst)
     benchmarks, refused = _benchmarks(audit, steps)
     return Dossier(
         audit=audit,
@@ -127,8 +134,12 @@ def gather(
         curve=curve,
         levels=named,
         breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
+        group_means=_group_means(audit, curve, agreed),
         predictors=means_of_predictors(audit),
-        **_people(audit, curve, worst),
+        people=worst_rows(audit, agreed),
+        people_features=features_of_worst_rows(audit, agreed),
+        by_group=spread_of_groups(audit, agreed),
+        decisions=_decisions(audit, threshold, agreed, limits, steps),
         pairs=_pairs(audit, p_max, worst, limits, steps),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
@@ -169,19 +180,21 @@ def _margins(table: Table) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["column", "level", "rows"])
 
 
-def _people(audit: Audit, curve: Curve, worst: WorstCase) -> dict[str, pd.DataFrame]:
-    """Mean predictions for each budget, and who is affected at the agreed one; Model B is evaluated once at each."""
-    means, parts = [], {}
-    for point in curve.points:
-        seen = moved(audit, point)
-        means.append(means_of_groups(audit, seen))
-        if point is worst:
-            parts = {
-                "people": worst_rows(audit, seen),
-                "people_features": features_of_worst_rows(audit, seen),
-                "by_group": spread_of_groups(audit, seen),
-            }
-    return {"group_means": pd.concat(means, ignore_index=True), **parts}
+def _group_means(audit: Audit, curve: Curve, agreed: Moved) -> pd.DataFrame:
+    """Mean predictions of each group for each budget."""
+    seen = (agreed if point is agreed.point else moved(audit, point) for point in curve.points)
+    return pd.concat([means_of_groups(audit, one) for one in seen], ignore_index=True)
+
+
+def _decisions(
+    audit: Audit, threshold: float | None, agreed: Moved, limits: Mapping[str, Any], steps: Steps
+) -> Decisions | None:
+    """Decisions that turn, where a threshold makes them."""
+    if threshold is None:
+        return None
+    found = decide(audit, threshold, agreed, limits)
+    steps()
+    return found
 
 
 # ---------------------------------------------------------------- pairs and set-ups

@@ -23,9 +23,9 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Everyone's prediction in both worlds at the worst correlation of one budget, row by row of the claim."""
+    """Everyone's prediction in both worlds at one budget's worst correlation, row by row of the claim."""
 
-    p_max: float
+    point: WorstCase
     weights: Array  # (D,) Model B's
     factual: Array  # (r,)
     counterfactual: Array  # (r,)
@@ -35,7 +35,7 @@ class Moved:
 def moved(audit: Audit, point: WorstCase) -> Moved:
     """Evaluate Model B at a worst case."""
     w_B = evaluate(audit.claim, point.correlation.to_numpy()).fit.weights
-    return Moved(point.p_max, w_B, *predictions(audit.claim, w_B))
+    return Moved(point, w_B, *predictions(audit.claim, w_B))
 
 
 # ---------------------------------------------------------------- groups
@@ -51,7 +51,7 @@ def means_of_groups(audit: Audit, seen: Moved) -> pd.DataFrame:
         if weight.sum() > 0:
             sides = (seen.factual + audit.table.origin, seen.counterfactual + audit.table.origin)
             means = (float(weight @ side[which] / weight.sum()) for side in sides)
-            table.append((seen.p_max, name, *means))
+            table.append((seen.point.p_max, name, *means))
     frame = pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
     return frame.assign(difference=frame["factual"] - frame["counterfactual"])
 
