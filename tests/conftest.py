@@ -129,6 +129,6 @@ def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
 def hostile_results(hostile_audit: fs.Audit) -> dict[str, Any]:
     levels = {"<script>level</script>": (0.001, "because of </style><script>window.harmed=1</script>")}
     dossier = hostile_audit.dossier(
-        0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels
+        0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels, threshold=0.5
     )
     return dossier_results(dossier, source={"file": "<u>file</u>.csv"})

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -136,11 +137,8 @@ def test_check_says_what_can_matter_in_prose_and_as_json(folder):
 
 
 def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
-    text = (
-        SETTINGS
-        + '\n[report]\np_max = 0.2\nreason = "agreed"\nbudgets = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\n'
-    )
-    (folder / "audit.toml").write_text(text)
+    asked = 'p_max = 0.2\nreason = "agreed"\nbudgets = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
+    (folder / "audit.toml").write_text(f"{SETTINGS}\n[report]\n{asked}")
     result = call("run", folder / "audit.toml", "--report", folder / "page.html")
     assert result.exit_code == 0, result.stderr
     assert "Worst case within pairwise budgets" in result.stdout
@@ -153,6 +151,22 @@ def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
     assert [point["p_max"] for point in written["curve"]["points"]] == [0, 0.2, 0.4]
     assert written["levels"][0]["name"] == "tiny"
     assert 0 < written["levels"][0]["breaking_point"] < 0.2
+    assert written["decisions"]["threshold"] == 0.1
+    assert "By the threshold" in page
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [
+        ("nan", "threshold is nan: give a number in units of 'zfya'"),
+        ('"half"', "'report.threshold' is 'half': give a number"),
+        ("true", "'report.threshold' is True: give a number"),
+    ],
+)
+def test_a_threshold_that_cannot_be_used_is_refused(folder, threshold, message):
+    (folder / "audit.toml").write_text(f"{SETTINGS}\n[report]\nthreshold = {threshold}\n")
+    result = call("run", folder / "audit.toml", "-q")
+    assert (result.exit_code, result.stderr) == (2, f"fairstress: {message}\n")
 
 
 def test_results_that_cannot_be_read_are_refused(folder):
@@ -251,3 +265,18 @@ def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
     assert "short" not in shown
     assert "\x1b" not in shown
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stderr == b""
+
+
+def test_a_report_says_how_far_it_is(folder, monkeypatch):
+    heard: dict[str, list[tuple[int, int]]] = {}
+
+    @contextmanager
+    def listen(what):
+        heard[what] = []
+        yield lambda *step: heard[what].append(step)
+
+    monkeypatch.setattr("fairstress.cli._progress", listen)
+    (folder / "audit.toml").write_text(SETTINGS + "\n[report]\np_max = 0.2\nbudgets = [0, 0.2]\n")
+    assert call("run", folder / "audit.toml", "-q").exit_code == 0
+    done, total = heard["worst cases"][-1]
+    assert done == total == len(heard["worst cases"])

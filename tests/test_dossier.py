@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairstress as fs
+from fairstress.audit import people
+from fairstress.audit.decided import decide
 from fairstress.audit.dossier import Dossier
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, Status
+from fairstress.sensitivity.evaluate import evaluate
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
 SMALL = {"budgets": (0, 0.3), "grid": (-0.3, 0, 0.3)}
@@ -118,3 +124,103 @@ def test_several_protected_columns_are_counted_each_and_together(frame):
     assert counts["b"].to_dict() == {"left": 200, "right": 100}
     assert counts["a"].to_dict() == two["a"].value_counts().to_dict()
     assert gathered(frame).margins.empty
+
+
+# ---------------------------------------------------------------- people
+
+
+def test_weight_two_is_the_row_twice_in_what_a_report_says_of_groups(frame):
+    weight = np.where(np.arange(300) % 3, 1, 2)
+    weighted = gathered(frame, sample_weight=weight, predictor_degree=1, predictor_penalty=1)
+    repeated = gathered(frame.loc[frame.index.repeat(weight)], predictor_degree=1, predictor_penalty=1)
+    pd.testing.assert_frame_equal(weighted.by_group, repeated.by_group, rtol=1e-6)  # the search's own tolerance
+    assert weighted.by_group["people"].tolist()[0] == 400
+    assert weighted.by_group["people"].dtype.kind == "i"
+
+
+def test_the_mean_over_people_is_cfu_itself(frame):
+    found = gathered(frame, sample_weight=np.random.default_rng(0).uniform(0.5, 2, 300))
+    everyone = found.by_group.iloc[0]
+    assert everyone["mean"] == pytest.approx(found.agreed.value, rel=1e-9)
+    assert everyone["people"] == pytest.approx(found.audit.table.weight.sum(), rel=1e-12)
+
+
+def test_rows_that_stand_for_nobody_are_not_among_the_worst(frame):
+    whole = gathered(frame)
+    weight = np.ones(300)
+    weight[whole.people["label"]] = 0
+    rest = gathered(frame, sample_weight=weight)
+    assert set(rest.people["label"]).isdisjoint(whole.people["label"])
+    assert len(rest.people_features) == len(rest.people) == 20
+
+
+def test_model_b_is_evaluated_once_for_each_budget(frame, monkeypatch):
+    asked = []
+    monkeypatch.setattr(people, "evaluate", lambda *a: asked.append(a) or evaluate(*a))
+    found = gathered(frame)
+    assert len(asked) == len(found.curve.points)
+
+
+# ---------------------------------------------------------------- progress
+
+FREE = {"several pairs": "a -> x -> z; x <-> z; a <-> x", "one pair": "a -> x -> z; x <-> z"}
+
+
+@pytest.mark.parametrize("free", FREE)
+@pytest.mark.parametrize(("options", "threshold"), [({}, None), ({"measure": "max"}, 0)], ids=["squared", "max"])
+def test_progress_moves_by_single_steps_to_exactly_the_last(frame, free, options, threshold):
+    graph = fs.CausalGraph.parse(FREE[free], protected="a", outcome="y")
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0, **options)
+    seen: list[tuple[int, int]] = []
+    questions = {**SMALL, "levels": {"much": (0.1, "so")}, "threshold": threshold}
+    audit.dossier(0.3, **questions, progress=lambda *step: seen.append(step))
+    total = seen[0][1]
+    assert seen == [(done, total) for done in range(1, total + 1)]
+
+
+# ---------------------------------------------------------------- decisions
+
+
+@pytest.fixture(scope="module")
+def decided():
+    """A two-valued outcome, and two pairs that matter."""
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    data = fs.datasets.simulate(graph, 300, random_state=0).frame
+    data["y"] = (data["y"] > 0).astype(int)
+    audit = fs.Audit.fit(data, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    return audit.dossier(0.3, **SMALL, threshold=0.4)
+
+
+def test_decisions_are_those_that_the_audit_counts_and_bounds(decided):
+    audit, found = decided.audit, decided.decisions
+    pd.testing.assert_frame_equal(found.model_a, audit.flip_shares({}, 0.4))
+    pd.testing.assert_frame_equal(found.worst, audit.flip_shares(decided.agreed.correlation, 0.4))
+    assert list(found.worst.index) == ["everyone", -1, 1]
+    low, high = audit.bounds(audit.flips(0.4), 0.3)
+    assert (found.lowest.share, found.highest.share) == (low.value, high.value)
+    assert found.lowest.share == 0 < found.worst.loc["everyone", "either"] <= found.highest.share
+    there = audit.flip_shares(found.highest.correlation, 0.4).loc["everyone", "either"]
+    assert there == pytest.approx(found.highest.share, abs=1e-12)
+    assert found.highest.status == Status.NO_DERIVATIVES
+
+
+def test_bounds_hold_what_is_known_even_where_a_search_misses_it(decided, monkeypatch):
+    audit = decided.audit
+    low, high = audit.bounds(audit.flips(0.4), 0.3)
+    missed = (replace(low, value=0.5), replace(high, value=0.0))
+    monkeypatch.setattr(fs.Audit, "bounds", lambda *_, **__: missed)
+    found = decide(audit, 0.4, people.moved(audit, decided.agreed), {})
+    assert found.lowest.share == found.model_a.loc["everyone", "either"]
+    assert found.highest.share == found.worst.loc["everyone", "either"]
+    pd.testing.assert_frame_equal(found.highest.correlation, decided.agreed.correlation)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, float("nan"), "half", True])
+def test_a_threshold_that_is_none_is_refused_before_any_search(decided, threshold, monkeypatch):
+    monkeypatch.setattr(fs.Audit, "curve", None)
+    with pytest.raises(SettingError, match=r"threshold is .*: give a probability between 0 and 1"):
+        decided.audit.dossier(0.3, threshold=threshold)
+
+
+def test_without_a_threshold_there_are_no_decisions(frame):
+    assert gathered(frame).decisions is None

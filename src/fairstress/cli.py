@@ -58,9 +58,9 @@ def demo(output: Path) -> None:
         found = audit.profile(("ugpa", "lsat"), progress=progress)
     click.echo(found.summary() + "\n")
     audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
-    with _progress("report") as _:
+    with _progress("report") as progress:
         agreed: dict[str, Any] = {"reason": "an example: agree on your own", "budgets": (0, 0.1, 0.2, 0.3, 0.4)}
-        dossier = audit.report(output, 0.2, source=law_school_source(), **agreed)
+        dossier = audit.report(output, 0.2, source=law_school_source(), progress=progress, **agreed)
     click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
     for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
         click.echo(f"{level.name}: {point}")
@@ -91,8 +91,8 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
     if not quiet:
         click.echo("\n\n".join([audit.summary(), *(found.summary() for found in profiles)]))
     if report or plan.report is not None:
-        with _progress("worst cases"):
-            dossier = audit.dossier(**(plan.report or {}))
+        with _progress("worst cases") as progress:
+            dossier = audit.dossier(**(plan.report or {}), progress=progress)
         if not quiet:
             click.echo("\n" + dossier.curve.summary())
         content = dossier_results(replace(dossier, profiles=tuple(profiles)), source=plan.source())

@@ -65,6 +65,7 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "levels": (dict,),
     "budget": (str,),
     "min_eigenvalue": (int, float),
+    "threshold": (int, float),
 }
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")

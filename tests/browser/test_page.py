@@ -254,6 +254,50 @@ def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_pa
     assert script(browser, through) == [0, 0, 0, 0]
 
 
+# ---------------------------------------------------------------- decisions
+
+TURNED = "Shares of people whose decision turns in the other world"
+
+
+@pytest.mark.parametrize("name", ["hostile_page", "brought_page"])
+def test_the_table_of_turned_decisions_can_be_read_sorted_and_taken_along(browser, name, request):
+    load(browser, request.getfixturevalue(name))
+    groups, sides = content(browser)["decisions"]["groups"], {"model_a": "Model A", "worst": "worst case"}
+    shares = [
+        [g["group"], sides[at], *(g[at][way] for way in ("gained", "lost", "either"))] for g in groups for at in sides
+    ]
+    head, *rows = saved_csv(browser, TURNED)
+    assert head == ["group", "where", "gained", "lost", "either"]
+    assert [[*row[:2], *map(float, row[2:])] for row in rows] == shares
+    table = turned_table(browser)
+    script(browser, "arguments[0].querySelectorAll('thead button')[4].click()", table)
+    cells = script(browser, "return [...arguments[0].tBodies[0].rows].map(r => r.cells[4].textContent)", table)
+    assert cells == [shown(share, 3) for share in sorted(row[4] for row in shares)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["hostile_page", "brought_page"])
+def test_the_table_of_turned_decisions_fits_or_scrolls_within_a_telephone(browser, axe, name, scheme, request):
+    load(browser, request.getfixturevalue(name), width=375, scheme=scheme)
+    table = turned_table(browser)
+    box = script(browser, "const b = arguments[0].parentNode; return [b.clientWidth, b.scrollWidth, b.tabIndex]", table)
+    assert box[0] < 375
+    assert box[1] <= box[0] or box[2] == 0  # by keyboard, too
+    script(browser, axe)
+    found = browser.execute_async_script("axe.run(arguments[0].closest('section')).then(arguments[1])", table)
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]] == []
+
+
+def test_a_page_without_a_threshold_has_no_decisions(browser, law_page):
+    load(browser, law_page)
+    assert turned_table(browser) is None
+
+
+def turned_table(driver):
+    find = "return [...document.querySelectorAll('table')].find(t => t.textContent.includes(arguments[0]))"
+    return script(driver, find, TURNED)
+
+
 # ---------------------------------------------------------------- what a page holds
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -10,31 +10,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairstress.audit.setups import Rival, Variant, rivals, variants
+from fairstress.audit.decided import Decisions, decide
+from fairstress.audit.people import (
+    Moved,
+    features_of_worst_rows,
+    means_of_groups,
+    means_of_predictors,
+    moved,
+    spread_of_groups,
+    worst_rows,
+)
+from fairstress.audit.setups import Rival, Variant, plans, rivals, variants
+from fairstress.audit.steps import Steps
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.model.brought import RESIDUALS
 from fairstress.sensitivity.check import Check
-from fairstress.sensitivity.claim import group_means
 from fairstress.sensitivity.curve import BreakingPoint, Curve
-from fairstress.sensitivity.evaluate import evaluate, predictions
-from fairstress.sensitivity.profile import Profile
+from fairstress.sensitivity.profile import Profile, Progress
 from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.sensitivity.yardstick import Benchmarks
 
 if TYPE_CHECKING:
     from fairstress.audit.reported import Audit
 
-Say = Callable[[str], None]
 BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
-WORST_ROWS = 20
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
     "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
     "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
 }
-QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Dossier:
     date: str  # when it was gathered, as 2020-12-31
     p_max: float  # the agreed budget
     reason: str  # why it was agreed
-    check: Check | None
+    check: Check
     profiles: tuple[Profile, ...]
     curve: Curve
     levels: tuple[Level, ...]
@@ -74,6 +80,7 @@ class Dossier:
     people: pd.DataFrame  # worst rows first: label, people, from, to, prediction, prediction_counterfactual, cfu
     people_features: pd.DataFrame  # of the same rows: (feature, "factual" or "counterfactual")
     by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at the agreed budget
+    decisions: Decisions | None  # that the counterfactual turns, where there is a threshold
     pairs: tuple[PairAlone, ...]
     benchmarks: Benchmarks | None
     benchmarks_refused: str  # why there are none
@@ -102,43 +109,54 @@ def gather(
     levels: Mapping[str, tuple[float, str]] | None = None,
     budget: str = "pairwise",
     min_eigenvalue: float = 0.05,
-    say: Say = lambda text: None,
+    threshold: float | None = None,
+    progress: Progress | None = None,
 ) -> Dossier:
-    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``say`` hears what is being done."""
+    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all."""
     limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
-    say("what can matter")
-    check = audit.check() if audit.graph.pairs else None
-    say("the worst case for each budget")
-    curve = audit.curve(sorted({*map(float, budgets), float(p_max)}), **limits)
-    named = _levels(audit, curve, levels or {})
+    sizes, named = sorted({*map(float, budgets), float(p_max)}), _levels(audit, levels or {})
+    if threshold is not None:
+        audit.flips(threshold)  # which refuses what is no threshold
+    steps = Steps(_count(audit, sizes, named) + (threshold is not None), progress)
+    check = audit.check()
+    steps()
+    curve = audit.curve(sizes, **limits, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
-    benchmarks, refused = _benchmarks(audit)
-    say("who is affected, which pairs matter, other set-ups")
+    agreed = moved(audit, worst)
+    benchmarks, refused = _benchmarks(audit, steps)
     return Dossier(
         audit=audit,
         date=date.today().isoformat(),
         p_max=float(p_max),
         reason=reason,
         check=check,
-        profiles=tuple(audit.profile(pair, grid) for pair in audit.graph.pairs),
+        profiles=tuple(audit.profile(pair, grid) for pair in steps.each(audit.graph.pairs)),
         curve=curve,
         levels=named,
-        breaking_points=tuple(curve.breaking_point(level.value) for level in named),
-        group_means=pd.concat([_group_means(audit, point) for point in curve.points], ignore_index=True),
-        predictors=_predictors(audit),
-        people=_people(audit, worst),
-        people_features=_people_features(audit, worst),
-        by_group=_by_group(audit, worst),
-        pairs=_pairs(audit, p_max, worst, limits),
+        breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
+        group_means=_group_means(audit, curve, agreed),
+        predictors=means_of_predictors(audit),
+        people=worst_rows(audit, agreed),
+        people_features=features_of_worst_rows(audit, agreed),
+        by_group=spread_of_groups(audit, agreed),
+        decisions=_decisions(audit, threshold, agreed, limits, steps),
+        pairs=_pairs(audit, p_max, worst, limits, steps),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
-        rivals=rivals(audit, curve, worst),
-        variants=variants(audit, p_max, limits),
+        rivals=rivals(audit, curve, worst, steps),
+        variants=variants(audit, p_max, limits, steps),
         margins=_margins(audit.table),
     )
 
 
-def _levels(audit: Audit, curve: Curve, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
+    """Steps in all: check and benchmarks, budgets, levels, profiles, pairs alone and forbidden, rivals, variants."""
+    pairs = len(audit.graph.pairs)
+    of_pairs = pairs + (2 * pairs if pairs > 1 else 0)
+    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines) + len(plans(audit))
+
+
+def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
     """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
     found = []
     for name, pair in given.items():
@@ -147,8 +165,8 @@ def _levels(audit: Audit, curve: Curve, given: Mapping[str, tuple[float, str]]) 
         found.append(Level(name, float(pair[0]), str(pair[1])))
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
         return tuple(found)
-    levels = curve.context.baselines.items()
-    return (*found, *(Level(f"baseline {name}", value, BASELINES[name], BASELINE) for name, value in levels))
+    known = audit.baselines.items() if audit.claim.measure.is_squared else ()
+    return (*found, *(Level(f"baseline {name}", b.unfairness, BASELINES[name], BASELINE) for name, b in known))
 
 
 def _margins(table: Table) -> pd.DataFrame:
@@ -162,111 +180,45 @@ def _margins(table: Table) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["column", "level", "rows"])
 
 
-# ---------------------------------------------------------------- people
+def _group_means(audit: Audit, curve: Curve, agreed: Moved) -> pd.DataFrame:
+    """Mean predictions of each group for each budget."""
+    seen = (agreed if point is agreed.point else moved(audit, point) for point in curve.points)
+    return pd.concat([means_of_groups(audit, one) for one in seen], ignore_index=True)
 
 
-def _group_means(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Mean predictions of each group, factual and counterfactual."""
-    factual, counterfactual, _ = predictions(audit.claim, _weights(audit, point))
-    rows, coding = audit.claim.rows, audit.table.protected
-    groups = [(str(level), rows.a == code) for level, code in zip(coding.levels or (), coding.codes, strict=True)]
-    found = [("everyone", np.ones(rows.a.size, dtype=bool)), *groups]
-    table = []
-    for name, which in found:
-        weight = rows.weight[which]
-        if weight.sum() > 0:
-            sides = (factual + audit.table.origin, counterfactual + audit.table.origin)
-            means = (float(weight @ side[which] / weight.sum()) for side in sides)
-            table.append((point.p_max, name, *means))
-    frame = pd.DataFrame(table, columns=["p_max", "group", "factual", "counterfactual"])
-    return frame.assign(difference=frame["factual"] - frame["counterfactual"])
-
-
-def _predictors(audit: Audit) -> pd.DataFrame:
-    """Mean outcomes, and mean predictions of the audited predictor and of each baseline, group by group."""
-    claim = audit.claim
-    found = {
-        "observed": group_means(audit.table, lambda block: block.y),
-        "audited": group_means(audit.table, lambda block: block.weight * claim.predicted(block)),
-        **{name: baseline.group_means for name, baseline in audit.baselines.items()},
-    }
-    rows = [(name, group, mean) for name, means in found.items() for group, mean in means]
-    return pd.DataFrame(rows, columns=["predictor", "group", "mean"])
-
-
-def _people(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """The rows with the largest CFU, with their predictions here and in the other world."""
-    table, coding = audit.table, audit.table.protected
-    factual, counterfactual, cfu = predictions(audit.claim, _weights(audit, point))
-    moved, origin = coding.contrasts(table.rows)
-    order = _largest(cfu)
-    labels = pd.Series(table.index).groupby(table.row_of).first()
-    return pd.DataFrame(
-        {
-            "label": [labels.get(i) for i in origin[order]],
-            "people": table.rows.weight[origin[order]],
-            "from": coding.decode(moved.a[order]).to_numpy(),
-            "to": coding.decode(moved.a_cf[order]).to_numpy(),
-            "prediction": factual[order] + table.origin,
-            "prediction_counterfactual": counterfactual[order] + table.origin,
-            "cfu": cfu[order],
-        }
-    )
-
-
-def _people_features(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Features of the rows with the largest CFU, beside their counterfactuals."""
-    weights, scaling = _weights(audit, point), audit.table.scaling
-    order = _largest(predictions(audit.claim, weights)[2])
-    moved, _ = audit.table.protected.contrasts(audit.table.rows)
-    here, there = (scaling.undo(x[order]) for x in (moved.x, audit.counterfactual_rows(weights)))
-    columns = [(name, world) for name in audit.graph.features for world in ("factual", "counterfactual")]
-    values = np.stack([here, there], axis=2).reshape(len(order), -1)
-    return pd.DataFrame(values, columns=pd.MultiIndex.from_tuples(columns))
-
-
-def _largest(cfu: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.intp]]:
-    return np.argsort(-cfu, kind="stable")[:WORST_ROWS]
-
-
-def _by_group(audit: Audit, point: WorstCase) -> pd.DataFrame:
-    """Quantiles of CFU in each group, over people."""
-    cfu = audit.cfu_by_row(point.correlation)
-    group = audit.table.protected.decode(audit.table.rows.a[audit.table.row_of]).to_numpy()
-    weight, parts = audit.table.weight, [("everyone", np.ones(len(cfu), dtype=bool))]
-    parts += [(str(level), group == level) for level in audit.table.protected.levels or ()]
-    rows = []
-    for name, which in parts:
-        values = cfu[which & (weight > 0) & cfu.notna()]
-        if len(values):
-            spread = {f"q{int(100 * q)}": float(values.quantile(q)) for q in QUANTILES}
-            rows.append({"group": name, "people": len(values), "mean": float(values.mean()), **spread})
-    return pd.DataFrame(rows)
-
-
-def _weights(audit: Audit, point: WorstCase) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return evaluate(audit.claim, point.correlation.to_numpy()).fit.weights
+def _decisions(
+    audit: Audit, threshold: float | None, agreed: Moved, limits: Mapping[str, Any], steps: Steps
+) -> Decisions | None:
+    """Decisions that turn, where a threshold makes them."""
+    if threshold is None:
+        return None
+    found = decide(audit, threshold, agreed, limits)
+    steps()
+    return found
 
 
 # ---------------------------------------------------------------- pairs and set-ups
 
 
-def _pairs(audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, Any]) -> tuple[PairAlone, ...]:
+def _pairs(
+    audit: Audit, p_max: float, worst: WorstCase, limits: Mapping[str, Any], steps: Steps
+) -> tuple[PairAlone, ...]:
     """The worst case with each pair alone, and without it."""
     free = audit.graph.pairs
     if len(free) == 1:
         return (PairAlone(free[0], worst, None),)
     found = []
     for pair in free:
-        others = {other: (0.0, 0.0) for other in free if other != pair}
-        alone = audit.worst_case(p_max, bounds=others, **limits)
-        found.append(PairAlone(pair, alone, audit.worst_case(p_max, bounds={pair: (0.0, 0.0)}, **limits)))
+        without = [{other: (0.0, 0.0) for other in free if other != pair}, {pair: (0.0, 0.0)}]
+        found.append(PairAlone(pair, *(audit.worst_case(p_max, bounds=b, **limits) for b in steps.each(without))))
     return tuple(found)
 
 
-def _benchmarks(audit: Audit) -> tuple[Benchmarks | None, str]:
+def _benchmarks(audit: Audit, steps: Steps) -> tuple[Benchmarks | None, str]:
     """Benchmarks, or why there are none."""
     try:
         return audit.benchmarks(), ""
     except FairstressError as problem:
         return None, str(problem)
+    finally:
+        steps()

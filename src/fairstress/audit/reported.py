@@ -58,7 +58,8 @@ class Audit(Stressed, Tabled):
             ``file`` and ``sha256`` of the data, for the record.
         questions
             ``reason`` for the budget, ``budgets`` of the curve, ``levels`` as ``{name: (CFU, reason)}``, ``budget`` and
-            ``min_eigenvalue`` as in `worst_case`.
+            ``min_eigenvalue`` as in `worst_case`; ``threshold``, to say whose decision, prediction at or above it, the
+            counterfactual turns, as in `flip_shares`; ``progress``, which is called with (steps done, steps in all).
 
         Returns
         -------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairstress.audit.steps import Steps
 from fairstress.errors import FairstressError, SettingError
 from fairstress.sensitivity.curve import Curve, as_unfair_as
 from fairstress.sensitivity.worst_case import WorstCase
@@ -40,11 +41,11 @@ class Rival:
 # ---------------------------------------------------------------- predictors
 
 
-def rivals(audit: Audit, curve: Curve, worst: WorstCase) -> tuple[Rival, ...]:
+def rivals(audit: Audit, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[Rival, ...]:
     """The audited predictor, then the baselines."""
     budgets = sorted({worst.p_max, curve.points[-1].p_max})
     found = [Rival("audited", audit.cfu_under_model_a, worst.value)]
-    for name in audit.baselines:
+    for name in steps.each(audit.baselines):
         own = (audit.baseline_cfu(name, {}), audit.baseline_cfu(name, worst.correlation))
         try:
             point = as_unfair_as(name, budgets, curve.solve, curve.context)
@@ -57,11 +58,11 @@ def rivals(audit: Audit, curve: Curve, worst: WorstCase) -> tuple[Rival, ...]:
 # ---------------------------------------------------------------- set-ups
 
 
-def variants(audit: Audit, p_max: float, limits: Mapping[str, Any]) -> tuple[Variant, ...]:
-    """The worst case at the agreed budget under other degrees, penalties, a seed, and half of the data."""
+def plans(audit: Audit) -> dict[str, dict[str, Any]]:
+    """Other degrees, penalties, a seed, and half of the data."""
     settings = audit.settings
     half = np.arange(audit.table.y.size) % 2 == 0
-    plans: dict[str, dict[str, Any]] = {
+    return {
         "as audited": {},
         "penalty 0": {"penalty": 0.0},
         "penalty ten times as large": {"penalty": 10 * settings.penalty},
@@ -72,7 +73,12 @@ def variants(audit: Audit, p_max: float, limits: Mapping[str, Any]) -> tuple[Var
         "the other rows": {"keep": ~half},
         "fitted to every second row, judged on the others": {"keep": half, "judge": ~half},
     }
-    return tuple(_variant(audit, what, p_max, limits, **plan) for what, plan in plans.items())
+
+
+def variants(audit: Audit, p_max: float, limits: Mapping[str, Any], steps: Steps) -> tuple[Variant, ...]:
+    """The worst case at the agreed budget under each plan."""
+    asked = steps.each(plans(audit).items())
+    return tuple(_variant(audit, what, p_max, limits, **plan) for what, plan in asked)
 
 
 def _variant(

@@ -22,6 +22,7 @@ from fairstress.version import __version__
 
 if TYPE_CHECKING:
     from fairstress.audit import Audit
+    from fairstress.audit.decided import Decisions, Extreme
     from fairstress.audit.dossier import Dossier
     from fairstress.sensitivity.check import Check
     from fairstress.sensitivity.claim import Baseline
@@ -39,6 +40,7 @@ LATER = (
     "levels",
     "people",
     "by_group",
+    "decisions",
     "pairs",
     "benchmarks",
     "benchmarks_refused",
@@ -81,7 +83,7 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
             "percent_of_variance": _plain(100 * dossier.share_of_variance),
             **_worst_case(agreed),
         },
-        "check": check_results(dossier.check) if dossier.check else None,
+        "check": check_results(dossier.check),
         "curve": _curve(dossier.curve, dossier.group_means),
         "levels": [
             {**asdict(level), "breaking_point": point.p_max}
@@ -89,6 +91,7 @@ def dossier_results(dossier: Dossier, *, source: Mapping[str, Any] | None = None
         ],
         "people": _people(dossier),
         "by_group": _records(dossier.by_group),
+        "decisions": _decisions(dossier.decisions) if dossier.decisions else None,
         "pairs": [
             {
                 "pair": list(one.pair),
@@ -174,6 +177,21 @@ def _people(dossier: Dossier) -> list[dict[str, Any]]:
         for row in worlds
     ]
     return [{**row, "features": own} for row, own in zip(_records(dossier.people), features, strict=True)]
+
+
+def _decisions(found: Decisions) -> dict[str, Any]:
+    model_a, worst = (_records(shares) for shares in (found.model_a, found.worst))
+    rows = zip(found.worst.index, model_a, worst, strict=True)
+    return {
+        "threshold": found.threshold,
+        "groups": [{"group": str(group), "model_a": here, "worst": there} for group, here, there in rows],
+        "lowest": _extreme(found.lowest),
+        "highest": _extreme(found.highest),
+    }
+
+
+def _extreme(found: Extreme) -> dict[str, Any]:
+    return {"share": found.share, "correlation": found.correlation.to_numpy().tolist(), "status": found.status}
 
 
 def _data(audit: Audit) -> dict[str, Any]:
