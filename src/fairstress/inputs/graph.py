@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairstress.errors import GraphError, did_you_mean
 from fairstress.inputs import notation
+from fairstress.inputs.edges import as_edge, check_ends, check_fair, check_names, topological_order
 from fairstress.inputs.notation import Edge, Statements
 
 JOINT = " & "  # between the names, and the levels, of protected columns that are taken together
@@ -65,15 +66,15 @@ class CausalGraph:
         set_field = object.__setattr__  # the way to fill a frozen record with its canonical form
         for name, value in _merge_protected(self).items():
             set_field(self, name, value)
-        edges = [_as_edge(edge, "edge") for edge in self.edges]
-        pairs = [_as_edge(pair, "pair") for pair in self.pairs]
+        edges = [as_edge(edge, "edge") for edge in self.edges]
+        pairs = [as_edge(pair, "pair") for pair in self.pairs]
         named = list(dict.fromkeys([*self.nodes, *itertools.chain.from_iterable(edges)]))
-        _check_names(named, pairs, self.protected, self.outcome)
-        _check_ends(edges, pairs, self.outcome)
-        order = _topological_order(named, edges)
+        check_names(named, pairs, self.protected, self.outcome)
+        check_ends(edges, pairs, self.outcome)
+        order = topological_order(named, edges)
         rank = {name: position for position, name in enumerate(order)}
         set_field(self, "edges", tuple(sorted(set(edges), key=lambda e: (rank[e[1]], rank[e[0]]))))
-        set_field(self, "fair_edges", _check_fair([_as_edge(e, "fair edge") for e in self.fair_edges], self.edges))
+        set_field(self, "fair_edges", check_fair([as_edge(e, "fair edge") for e in self.fair_edges], self.edges))
         ordered = {tuple(sorted(pair, key=rank.__getitem__)) for pair in pairs}
         set_field(self, "pairs", tuple(sorted(ordered, key=lambda p: (rank[p[0]], rank[p[1]]))))
         set_field(self, "nodes", tuple(order))
@@ -348,68 +349,3 @@ def _as_text(text: Any) -> str:
     if not isinstance(text, str):
         raise GraphError(f"the graph is a {type(text).__name__}: give text, or use another CausalGraph.from_... method")
     return text
-
-
-def _as_edge(edge: Iterable[str], kind: str) -> Edge:
-    """Check that an edge or pair joins two different names."""
-    ends = () if isinstance(edge, str) else tuple(edge)
-    if len(ends) != 2 or not all(isinstance(end, str) and end for end in ends):
-        raise GraphError(f"{kind} {edge!r} is not a tuple of two names, such as ('ugpa', 'lsat')")
-    if ends[0] == ends[1]:
-        raise GraphError(f"'{ends[0]}' is joined to itself: remove this {kind}")
-    return ends[0], ends[1]
-
-
-def _check_names(named: list[str], pairs: list[Edge], protected: str, outcome: str) -> None:
-    """Check that the protected attribute and the ends of pairs are variables of the graph."""
-    if protected == outcome:
-        raise GraphError(f"'{protected}' is named both as the protected attribute and as the outcome")
-    if protected not in named:
-        raise GraphError(f"the protected attribute '{protected}' is not in the graph{did_you_mean(protected, named)}")
-    for name in itertools.chain.from_iterable(pairs):
-        if name not in named and name != outcome:
-            raise GraphError(
-                f"a pair names '{name}', which no edge names{did_you_mean(name, named)} "
-                f"(a feature without edges is declared by writing its name alone)"
-            )
-
-
-def _check_ends(edges: list[Edge], pairs: list[Edge], outcome: str) -> None:
-    """Check that the outcome causes nothing and stands in no pair."""
-    for cause, effect in edges:
-        if cause == outcome:
-            raise GraphError(
-                f"the outcome '{outcome}' is a parent of '{effect}': reverse or remove '{outcome} -> {effect}', "
-                "an outcome causes no feature"
-            )
-    for pair in pairs:
-        if outcome in pair:
-            raise GraphError(
-                f"the pair {pair[0]} <-> {pair[1]} names the outcome, which has no structural equation: remove it, "
-                "or make that variable a feature and name another outcome"
-            )
-
-
-def _check_fair(fair: list[Edge], edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """Put fair edges in the order of the edges; refuse those that are none."""
-    for a, b in fair:
-        if (a, b) not in edges:
-            near = f"; the graph has '{b} -> {a}'" if (b, a) in edges else ""
-            raise GraphError(f"the fair edge '{a} -> {b}' is not an edge of the graph{near}: add it or drop the label")
-    return tuple(edge for edge in edges if edge in fair)
-
-
-def _topological_order(named: list[str], edges: list[Edge]) -> list[str]:
-    """Order the names causes first, ties by first naming; refuse a cycle by showing it."""
-    import networkx as nx
-
-    graph: nx.DiGraph[str] = nx.DiGraph(edges)
-    graph.add_nodes_from(named)
-    first = {name: position for position, name in enumerate(named)}
-    try:
-        return list(nx.lexicographical_topological_sort(graph, key=first.__getitem__))
-    except nx.NetworkXUnfeasible:
-        loop = [edge[0] for edge in nx.find_cycle(graph)]
-        start = loop.index(min(loop, key=first.__getitem__))
-        path = " -> ".join([*loop[start:], *loop[:start], loop[start]])
-        raise GraphError(f"the graph has a cycle: {path}; remove one of these edges") from None
