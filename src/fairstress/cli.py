@@ -7,7 +7,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,8 +62,20 @@ def demo(output: Path) -> None:
         dossier = audit.report(output, 0.2, source=law_school_source(), progress=progress, **agreed)
     click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
     for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
-        click.echo(f"{level.name}: {point}")
+        click.echo(f"{level.name}, by its distance: {point}")
+    highest = dossier.curve.points[-1].p_max
+    for rival in dossier.rivals[1:]:
+        click.echo(
+            f"baseline {rival.predictor} itself, at the same correlation: {_from(rival.as_unfair_from, highest)}"
+        )
     click.echo(f"\nReport written to {output}")
+
+
+def _from(p_max: float | None, highest: float) -> str:
+    """Say from where on the audited predictor is as unfair as another."""
+    if p_max is None:
+        return f"The audited predictor is less unfair, as far as the search can tell, up to p_max = {highest:g}."
+    return f"The audited predictor is as unfair from p_max = {p_max:.4f} on."
 
 
 @main.command()
@@ -92,10 +103,10 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
         click.echo("\n\n".join([audit.summary(), *(found.summary() for found in profiles)]))
     if report or plan.report is not None:
         with _progress("worst cases") as progress:
-            dossier = audit.dossier(**(plan.report or {}), progress=progress)
+            dossier = audit.dossier(**(plan.report or {}), profiles=profiles, progress=progress)
         if not quiet:
             click.echo("\n" + dossier.curve.summary())
-        content = dossier_results(replace(dossier, profiles=tuple(profiles)), source=plan.source())
+        content = dossier_results(dossier, source=plan.source())
     else:
         content = results(audit, profiles, source=plan.source())
     target = output or plan.output

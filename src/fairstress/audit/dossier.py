@@ -106,18 +106,24 @@ def gather(
     reason: str = "",
     budgets: Sequence[float] = BUDGETS,
     grid: Sequence[float] | None = GRID,
+    profiles: Sequence[Profile] | None = None,
     levels: Mapping[str, tuple[float, str]] | None = None,
     budget: str = "pairwise",
     min_eigenvalue: float = 0.05,
     threshold: float | None = None,
     progress: Progress | None = None,
 ) -> Dossier:
-    """Ask all questions. ``levels`` is ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all."""
+    """Ask all questions.
+
+    ``profiles`` are those that are known already; without them all pairs are profiled along ``grid``. ``levels`` is
+    ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all.
+    """
     limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
     sizes, named = sorted({*map(float, budgets), float(p_max)}), _levels(audit, levels or {})
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold
-    steps = Steps(_count(audit, sizes, named) + (threshold is not None), progress)
+    unknown = audit.graph.pairs if profiles is None else ()
+    steps = Steps(_count(audit, sizes, named) + len(unknown) + (threshold is not None), progress)
     check = audit.check()
     steps()
     curve = audit.curve(sizes, **limits, progress=lambda *_: steps())
@@ -130,7 +136,7 @@ def gather(
         p_max=float(p_max),
         reason=reason,
         check=check,
-        profiles=tuple(audit.profile(pair, grid) for pair in steps.each(audit.graph.pairs)),
+        profiles=(*(profiles or ()), *(audit.profile(pair, grid) for pair in steps.each(unknown))),
         curve=curve,
         levels=named,
         breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
@@ -150,9 +156,9 @@ def gather(
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
-    """Steps in all: check and benchmarks, budgets, levels, profiles, pairs alone and forbidden, rivals, variants."""
+    """Steps for check and benchmarks, budgets, levels, pairs alone and forbidden, rivals, variants."""
     pairs = len(audit.graph.pairs)
-    of_pairs = pairs + (2 * pairs if pairs > 1 else 0)
+    of_pairs = 2 * pairs if pairs > 1 else 0
     return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines) + len(plans(audit))
 
 
