@@ -41,6 +41,7 @@ bench: $(INSTALLED)-torch
 
 # tool 2: slow, and measured against targets of its own
 bench-search: $(INSTALLED)-torch
+	$(BIN)/python benchmarks/sturdier_predictor.py
 	$(BIN)/python benchmarks/ten_features.py
 	$(BIN)/python benchmarks/worst_case_against_torch.py
 

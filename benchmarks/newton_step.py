@@ -45,6 +45,7 @@ def saturated_design() -> Design:
                 uses_protected=True,
                 parents=tuple(range(j)),
                 moves=True,
+                descends=True,
                 degree=DEGREE,
                 embedding=Polynomial.of(inputs, DEGREE),
             )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
 import re
 import runpy
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -99,6 +101,23 @@ def printed_by() -> Callable[[str], str]:
         return found.getvalue()
 
     return printed
+
+
+@pytest.fixture(scope="session")
+def load_benchmark() -> Callable[[str], Any]:
+    """Import a module from the benchmarks folder, which is no package."""
+
+    def load(name: str) -> Any:
+        path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses look their module up by name
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

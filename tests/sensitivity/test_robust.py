@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -310,19 +307,9 @@ def test_a_budget_that_is_none_is_refused(audit):
 # ---------------------------------------------------------------- out of sample
 
 
-def _load(name):
-    """Import a module from the benchmarks folder, which is no package."""
-    path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up by name
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_on_held_out_people_it_is_sturdier_than_the_fair_predictor_shrunk_to_its_accuracy():
+def test_on_held_out_people_it_is_sturdier_than_the_fair_predictor_shrunk_to_its_accuracy(load_benchmark):
     """A small version of the benchmark, whose 50 data sets show by how much."""
-    benchmark = _load("sturdier_predictor")
+    benchmark = load_benchmark("sturdier_predictor")
     found = pd.concat([benchmark.experiment(seed, 400, [3.0]) for seed in range(5)])
     k, c, gains = benchmark.beside_the_shrunk_one(found)
     shrunk = found["r2_0"] + c * found["r2_1"] + c**2 * found["r2_2"]
