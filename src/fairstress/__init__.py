@@ -1,14 +1,15 @@
 """fairstress stress-tests claims of counterfactual fairness against hidden confounding."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fairstress import datasets
-from fairstress.audit import Audit
 from fairstress.errors import FairstressError, FairstressWarning, Status
 from fairstress.inputs.graph import CausalGraph
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
+    from fairstress import datasets
+    from fairstress.audit import Audit
     from fairstress.estimators import CounterfactuallyFairClassifier, CounterfactuallyFairRegressor
 
 __all__ = [
@@ -23,13 +24,19 @@ __all__ = [
     "datasets",
 ]
 
+_LATER = {
+    "Audit": "fairstress.audit",
+    "CounterfactuallyFairClassifier": "fairstress.estimators",  # scikit-learn takes longer to import than all the rest
+    "CounterfactuallyFairRegressor": "fairstress.estimators",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Load the estimators when they are asked for: scikit-learn takes longer to import than all the rest."""
-    if name in ("CounterfactuallyFairClassifier", "CounterfactuallyFairRegressor"):
-        from fairstress import estimators
-
-        return getattr(estimators, name)
+    """Load what takes time to import when it is asked for."""
+    if name == "datasets":
+        return import_module("fairstress.datasets")
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'fairstress' has no attribute '{name}'")
 
 
