@@ -262,6 +262,34 @@ def test_steps_are_not_differentiated(law_frame):
     with pytest.raises(SettingError, match="RandomForestRegressor moves in steps"):
         fit(law_frame, forest, predictor_gradient="differences", random_state=0)
 
+    def step(shown):
+        return (shown["lsat"] > 40) + 2.0 * (shown["race"] == "White")
+
+    with pytest.raises(SettingError, match="step moves in steps"):  # whatever it makes of the attribute
+        fit(law_frame, step, predictor_input="features", predictor_gradient="differences")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": lambda Z: np.maximum(Z[:, 1] - 1.7, 0)},
+        {"predictor": lambda shown: 1.0 * (shown["race"] == "White"), "predictor_input": "features"},
+        {"predictor": lambda Z: np.zeros(len(Z))},
+    ],
+    ids=["flat for most", "of the attribute alone", "constant"],
+)
+def test_what_is_flat_for_most_people_is_not_taken_for_steps(law_frame, options):
+    assert fit(law_frame, **options, predictor_gradient="differences").claim.predictor.gradient == "differences"
+
+
+def test_a_smooth_predictor_that_uses_one_of_many_inputs_is_differentiated():
+    names = [f"x{i}" for i in range(24)]
+    graph = fs.CausalGraph.parse(f"a -> {', '.join(names)}; a <-> x0", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    chosen = {"degrees": dict.fromkeys(names, 1), "penalty": 1.0, "predictor_degree": 1, "predictor_penalty": 1.0}
+    audit = fs.Audit.fit(frame, graph, predictor=lambda Z: np.tanh(Z[:, 0]), predictor_gradient="differences", **chosen)
+    assert audit.worst_case(0.2).status is Status.DIFFERENCES
+
 
 @pytest.mark.parametrize(
     "options",
