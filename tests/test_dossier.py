@@ -222,5 +222,22 @@ def test_a_threshold_that_is_none_is_refused_before_any_search(decided, threshol
         decided.audit.dossier(0.3, threshold=threshold)
 
 
+@pytest.mark.parametrize(
+    ("p_max", "questions", "message"),
+    [
+        (0.3, {"budgets": ["a"]}, "p_max is 'a': give a number from 0"),
+        (0.3, {"budgets": 0.3}, "budgets is 0.3: give a list"),
+        (None, {}, "p_max is None: give a number from 0"),
+        (0.3, {"levels": [0.1]}, r"levels is \[0.1\]: give a CFU and the reason by name"),
+        (0.3, {"levels": {"much": ("a lot", "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
+        (0.3, {"levels": {"much": (-0.1, "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_before_any_search(decided, p_max, questions, message, monkeypatch):
+    monkeypatch.setattr(fs.Audit, "check", None)
+    with pytest.raises(SettingError, match=message):
+        decided.audit.dossier(p_max, **questions)
+
+
 def test_without_a_threshold_there_are_no_decisions(frame):
     assert gathered(frame).decisions is None

@@ -116,7 +116,7 @@ class Sturdy(Fitted):
                 f"this audit's predictor is a sturdier one already (weight {self.sturdier.weight:g}): ask the audit "
                 "that it was made from"
             )
-        seed = self.settings.random_state if random_state is None else random_state
+        seed = self._seed(random_state)
         make_budget: Callable[[float], Budget] = partial(read_budget, self.graph, self.variables, **limits)
         make_budget(p_max)  # refuses what is no budget before anything is computed
         negligible = self._context.negligible
