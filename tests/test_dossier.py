@@ -59,6 +59,12 @@ def test_another_set_up_keeps_a_sturdier_predictor(frame):
     assert again.worst_case(0.3).value < 0.5 * fair.worst_case(0.3).value
 
 
+def test_a_sturdier_predictor_leaves_the_baselines_levels_as_they_are(frame):
+    fair = gathered(frame)
+    sturdy = gathered(frame, robust={"p_max": 0.3, "weight": 10})
+    assert [variant.blind for variant in sturdy.variants] == pytest.approx([v.blind for v in fair.variants], rel=1e-12)
+
+
 # ---------------------------------------------------------------- rivals, benchmarks, levels, holdout
 
 

@@ -39,7 +39,7 @@ BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
-    "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
+    "unconstrained": "the mean squared distance from {} to those of a predictor of all columns",
     "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
 }
 
@@ -179,7 +179,9 @@ def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
         return tuple(found)
     known = audit.baselines.items() if audit.claim.measure.is_squared else ()
-    return (*found, *(Level(f"baseline {name}", b.unfairness, BASELINES[name], BASELINE) for name, b in known))
+    whose = "the audited predictions" if audit.sturdier is None else "the fair predictor's predictions"
+    reasons = {name: text.format(whose) for name, text in BASELINES.items()}
+    return (*found, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))
 
 
 def _margins(table: Table) -> pd.DataFrame:

@@ -106,8 +106,9 @@ def _judged(fitted: Audit, whole: Audit, which: np.ndarray[Any, np.dtype[np.bool
     table = whole.table.keep(which)
     moved, _ = table.protected.contrasts(table.rows)
     claim, blind = replace(fitted.claim, rows=moved), fitted.baselines["blind"]
+    fair = replace(claim, predictor=fitted.fair_predictor or claim.predictor)
     apart = sum(
-        float(block.weight @ (blind.claim.predicted(block) - claim.predicted(block)) ** 2)
+        float(block.weight @ (blind.claim.predicted(block) - fair.predicted(block)) ** 2)
         for block in table.rows.blocks()
     )
     judged = replace(blind, unfairness=apart / table.rows.n)

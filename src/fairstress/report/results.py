@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
+    from fairstress.sensitivity.robust import SturdyPredictor
     from fairstress.sensitivity.worst_case import WorstCase
     from fairstress.sensitivity.yardstick import Benchmarks
 
@@ -65,7 +66,12 @@ def results(
         "graph": _graph(audit),
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
-        "predictor": {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty},
+        "predictor": {
+            "r2": predictor.r2,
+            "degree": predictor.degree,
+            "penalty": predictor.penalty,
+            "sturdier": _sturdier(audit.sturdier) if audit.sturdier else None,
+        },
         "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
         "profiles": [_profile(profile) for profile in profiles],
         **dict.fromkeys(LATER),
@@ -153,6 +159,11 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     modules = {"numpy": np.__version__, "scipy": scipy.__version__, "pandas": pd.__version__}
     return {"python": platform.python_version(), **modules}
+
+
+def _sturdier(found: SturdyPredictor) -> dict[str, Any]:
+    worst = found.worst_case
+    return {"weight": found.weight, "p_max": worst.p_max, "budget": worst.budget, "cfu": found.cfu, "gap": found.gap}
 
 
 def _baseline(baseline: Baseline) -> dict[str, Any]:
