@@ -88,6 +88,7 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
         ('predictor = "absent.joblib"', "'options.predictor': there is no file"),
         ('predictor = "no_such_module:model"', "'options.predictor': cannot import 'no_such_module'"),
         ('predictor = "broken:model"', "'options.predictor': cannot import 'broken': no luck"),
+        ('predictor = "script:model"', "'options.predictor': cannot import 'script': 3"),
         ('predictor = "json:lods"', "'options.predictor': the module 'json' has no 'lods'; did you mean 'loads'?"),
         ('predictor = "people.pkl"', "'options.predictor': cannot load"),
         ("predictor = 3", "'options.predictor' is 3: give text"),
@@ -97,6 +98,7 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
 )
 def test_what_cannot_be_loaded_is_refused_with_a_sentence(fit, tmp_path, option, message):
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')\n")
+    (tmp_path / "script.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "people.pkl").write_text("not a pickle")
     with pytest.raises(SettingError, match=re.escape(message)):
         fit(option)

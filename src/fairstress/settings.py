@@ -175,7 +175,7 @@ def load_predictor(name: str, folder: Path) -> Any:
     sys.path.insert(0, str(folder.resolve()))
     try:
         found = importlib.import_module(module)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # a script may end by itself
         raise SettingError(f"'options.predictor': cannot import {module!r}: {problem}") from problem
     finally:
         sys.path.remove(str(folder.resolve()))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 SOURCE = ("file", "sha256")
+FIRST = ("data", "graph", "settings", "model_a", "predictor", "baselines", "profiles")
 LATER = (
     "agreed",
     "check",
@@ -130,14 +131,17 @@ def read_results(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema == 1:
-        return _upgraded(content)
-    if schema != SCHEMA:
+    if schema not in (1, SCHEMA):
         known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
         raise SettingError(
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
             "results anew, or use the version that wrote them"
         )
+    missing = [part for part in FIRST if part not in content]
+    if missing:
+        raise SettingError(f"{str(path)!r} cannot be used: it has no '{missing[0]}'; write the results anew")
+    if schema == 1:
+        return _upgraded(content)
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
