@@ -101,8 +101,8 @@ def worst_case_table(found: WorstCase) -> Sheet:
 
 
 def frontier_table(found: Frontier) -> Sheet:
-    """R2 and worst-case CFU of each predictor."""
-    head = ("predictor", "weight", "R2", "worst-case CFU", "fair one shrunk")
+    """Accuracy and worst-case CFU of each predictor."""
+    head = ("predictor", "weight", found.explained, "worst-case CFU", "fair one shrunk")
     rows = []
     for row in found.to_frame().itertuples():
         own = row.predictor in ("fair", "sturdier")
