@@ -83,6 +83,21 @@ def test_the_same_worst_case_is_found_with_and_without_derivatives(law_frame, wo
     assert worst.status is Status.CONVERGED
 
 
+@pytest.mark.parametrize("columns", ["named", "nameless"])
+def test_only_a_predictor_without_gradient_is_shown_rounded_residuals(law_frame, built_in, columns):
+    class Watched(LinearRegression):
+        def predict(self, X):
+            rounded.append(np.array_equal(X, np.round(X, 10)))
+            return super().predict(X)
+
+    Z = built_in.predictor_inputs()
+    estimator = Watched().fit(Z if columns == "named" else Z.to_numpy(), law_frame["zfya"])
+    for gradient, expected in (("none", True), ("differences", False)):
+        rounded: list[bool] = []
+        fit(law_frame, estimator, predictor_gradient=gradient).cfu(P)
+        assert set(rounded) == {expected}
+
+
 def test_a_function_with_its_derivatives_is_climbed_like_the_built_in_predictor(law_frame, built_in, worst):
     def slopes(Z):
         return built_in.claim.predictor.predict_with_slopes(Z)[1]

@@ -193,10 +193,11 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
     """How arrays of inputs become what the predictor is called with."""
     names = getattr(brought.predictor, "feature_names_in_", None) if brought.kind == ESTIMATOR else None
     if brought.looks_at == RESIDUALS:
+        digits = DIGITS if brought.gradient == NO_GRADIENT else None
         if names is None:
-            return (lambda Z: Z.round(DIGITS)) if brought.gradient == NO_GRADIENT else (lambda Z: Z)
+            return lambda Z: _rounded(Z, digits)
         wanted = _known(brought, names, lens.names)
-        return lambda Z: pd.DataFrame(Z.round(DIGITS), columns=list(lens.names))[wanted]
+        return lambda Z: pd.DataFrame(_rounded(Z, digits), columns=list(lens.names))[wanted]
     if brought.kind == MODULE and not callable(brought.looks_at):
         return lambda Z: _in_units(table, Z)
     prepare = brought.looks_at
@@ -211,6 +212,10 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
         return (lambda Z: frame(Z).to_numpy()) if fitted_to_array else frame
     wanted = _known(brought, names, (*table.graph.protected_columns, *table.graph.features))
     return lambda Z: frame(Z)[wanted]
+
+
+def _rounded(Z: Array, digits: int | None) -> Array:
+    return Z if digits is None else Z.round(digits)
 
 
 def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> Any:
