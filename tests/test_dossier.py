@@ -13,6 +13,7 @@ import fairstress as fs
 from fairstress.audit import people
 from fairstress.audit.decided import decide
 from fairstress.audit.dossier import Dossier
+from fairstress.audit.setups import plans
 from fairstress.errors import SettingError, Status
 from fairstress.sensitivity.evaluate import evaluate
 
@@ -42,6 +43,12 @@ def test_another_set_up_that_changes_nothing_gives_the_same_worst_case(frame, op
     same = next(variant for variant in found.variants if variant.what == "as audited")
     assert same.cfu == pytest.approx(found.agreed.value, rel=1e-6)  # the search's own tolerance
     assert same.blind == pytest.approx(found.audit.baselines["blind"].unfairness, rel=1e-9)
+
+
+def test_another_penalty_is_another_one_even_where_it_was_0(frame):
+    names = {penalty: list(plans(fs.Audit.fit(frame, GRAPH, penalty=penalty, max_degree=1))) for penalty in (0, 2)}
+    assert names[2][2] == "penalty ten times as large"
+    assert names[0][2] == "penalty 1"  # ten times 0 is the audit itself
 
 
 def test_another_set_up_keeps_the_scale_of_a_two_valued_outcome(frame):

@@ -61,11 +61,12 @@ def rivals(audit: Audit, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[
 def plans(audit: Audit) -> dict[str, dict[str, Any]]:
     """Other degrees, penalties, a seed, and half of the data."""
     settings = audit.settings
+    larger = ("penalty ten times as large", 10 * settings.penalty) if settings.penalty else ("penalty 1", 1.0)
     half = np.arange(audit.table.y.size) % 2 == 0
     return {
         "as audited": {},
         "penalty 0": {"penalty": 0.0},
-        "penalty ten times as large": {"penalty": 10 * settings.penalty},
+        larger[0]: {"penalty": larger[1]},
         "all degrees 1": {"degrees": dict.fromkeys(settings.degrees, 1)},
         "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
         "another seed of the search": {"seed": 1},
