@@ -238,6 +238,19 @@ def test_an_estimator_that_was_fitted_to_an_array_is_shown_one():
     assert cfu[0] == cfu[1] > 0.01
 
 
+@pytest.mark.parametrize("has_fit", [False, True])
+def test_a_model_that_scikit_learn_does_not_know_is_asked_by_its_predict(law_frame, has_fit):
+    class Model:
+        def predict(self, shown):
+            return shown["lsat"] / 10
+
+    if has_fit:
+        Model.fit = lambda self, X, y: self
+    own, other = (fit(law_frame, one, predictor_input="features") for one in (Model(), Model().predict))
+    assert own.cfu(P) == other.cfu(P) > 0.01
+    assert own.settings.predictor == "Model"
+
+
 def test_what_is_shown_may_be_a_polars_frame(law_frame):
     own, other = (lambda frame: frame[["ugpa", "lsat"]]), (lambda frame: pl.from_pandas(frame[["ugpa", "lsat"]]))
     cfu = [fit(law_frame, LinearRegression(), predictor_input=prepare).cfu(P) for prepare in (own, other)]
