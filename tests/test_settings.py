@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -65,6 +66,16 @@ def test_a_score_comes_from_a_module_beside_the_settings(fit, tmp_path, frame):
     audit = fit('predictor = "team_scores:score"')
     assert sys.path == path
     assert same_cfu(audit, direct(frame, predictor=lambda Z: Z[:, 0] + Z[:, 1] ** 2))
+
+
+def test_a_file_may_hold_what_a_module_beside_the_settings_defines(fit, tmp_path, frame, monkeypatch):
+    (tmp_path / "team_model.py").write_text("class Half:\n    def predict(self, X):\n        return X['z'] / 2\n")
+    with monkeypatch.context() as there:
+        there.syspath_prepend(tmp_path)
+        joblib.dump(importlib.import_module("team_model").Half(), tmp_path / "model.joblib")
+    monkeypatch.delitem(sys.modules, "team_model")
+    audit = fit('predictor = "model.joblib"', 'predictor_input = "features"')
+    assert same_cfu(audit, direct(frame, predictor=lambda X: X["z"] / 2, predictor_input="features"))
 
 
 def test_measure_and_a_sturdier_predictor_are_options(fit, frame):
