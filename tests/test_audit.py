@@ -79,12 +79,23 @@ def test_features_without_parents_and_ancestors_of_the_protected_attribute_are_a
         ({"degrees": [1, 2]}, "degrees is .*give a dict"),
         ({"penalties": 5}, "penalties is 5: give a list"),
         ({"penalise_constant": "no"}, "penalise_constant is 'no'"),
+        ({"random_state": "x"}, "random_state is 'x': give a whole number that is not negative, or None"),
+        ({"random_state": -1}, "random_state is -1"),
         ({"reference": "white"}, "reference 'white' is not a level of 'race': give 'White' or 'non-White'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(law_frame, law_graph, options, message):
     with pytest.raises(SettingError, match=message):
         fs.Audit.fit(law_frame, law_graph, **options)
+
+
+def test_searches_that_make_no_sense_are_refused(law_audit):
+    with pytest.raises(SettingError, match="random_state is 'x': give a whole number"):
+        law_audit.worst_case(0.1, random_state="x")
+    with pytest.raises(SettingError, match=r"p_max is 0\.3: give a list of numbers"):
+        law_audit.curve(0.3)
+    with pytest.raises(SettingError, match="p_max is 'a': give a number"):
+        law_audit.curve(["a"])
 
 
 @pytest.mark.parametrize("penalise_constant", [False, True])

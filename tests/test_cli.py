@@ -175,12 +175,20 @@ def test_results_that_cannot_be_read_are_refused(folder):
         ("text.json", "not json", "cannot read"),
         ("other.json", "{}", "it has no 'schema'"),
         ("new.json", '{"schema": 99}', "its schema is 99"),
+        ("part.json", '{"schema": 2, "data": {}}', "cannot be used: it has no 'graph'"),
+        ("old.json", '{"schema": 1}', "cannot be used: it has no 'data'"),
     ):
         if content is not None:
             (folder / name).write_text(content)
         result = call("report", folder / name)
         assert result.exit_code == 2
         assert message in result.stderr
+
+
+def test_a_graph_that_is_no_text_is_refused(folder):
+    (folder / "graph.txt").write_bytes(b"\xff\xfe")
+    result = call("graph", folder / "graph.txt", "--protected", "a", "--outcome", "y")
+    assert (result.exit_code, result.stderr.partition(":")[2][:13]) == (2, " cannot read ")
 
 
 def test_results_of_schema_one_still_give_a_page(folder):

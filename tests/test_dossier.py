@@ -13,6 +13,7 @@ import fairstress as fs
 from fairstress.audit import people
 from fairstress.audit.decided import decide
 from fairstress.audit.dossier import Dossier
+from fairstress.audit.setups import plans
 from fairstress.errors import SettingError, Status
 from fairstress.sensitivity.evaluate import evaluate
 
@@ -44,6 +45,12 @@ def test_another_set_up_that_changes_nothing_gives_the_same_worst_case(frame, op
     assert same.blind == pytest.approx(found.audit.baselines["blind"].unfairness, rel=1e-9)
 
 
+def test_another_penalty_is_another_one_even_where_it_was_0(frame):
+    names = {penalty: list(plans(fs.Audit.fit(frame, GRAPH, penalty=penalty, max_degree=1))) for penalty in (0, 2)}
+    assert names[2][2] == "penalty ten times as large"
+    assert names[0][2] == "penalty 1"  # ten times 0 is the audit itself
+
+
 def test_another_set_up_keeps_the_scale_of_a_two_valued_outcome(frame):
     two = frame.assign(y=(frame["y"] > 0).astype(int))
     found = gathered(two, predictor=LogisticRegression(), predictor_gradient="differences", predictor_scale="log-odds")
@@ -57,6 +64,12 @@ def test_another_set_up_keeps_a_sturdier_predictor(frame):
     assert again.sturdier is sturdy.sturdier
     assert again.worst_case(0.3).value == pytest.approx(sturdy.worst_case(0.3).value, rel=1e-9)
     assert again.worst_case(0.3).value < 0.5 * fair.worst_case(0.3).value
+
+
+def test_a_sturdier_predictor_leaves_the_baselines_levels_as_they_are(frame):
+    fair = gathered(frame)
+    sturdy = gathered(frame, robust={"p_max": 0.3, "weight": 10})
+    assert [variant.blind for variant in sturdy.variants] == pytest.approx([v.blind for v in fair.variants], rel=1e-12)
 
 
 # ---------------------------------------------------------------- rivals, benchmarks, levels, holdout
@@ -220,6 +233,23 @@ def test_a_threshold_that_is_none_is_refused_before_any_search(decided, threshol
     monkeypatch.setattr(fs.Audit, "curve", None)
     with pytest.raises(SettingError, match=r"threshold is .*: give a probability between 0 and 1"):
         decided.audit.dossier(0.3, threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    ("p_max", "questions", "message"),
+    [
+        (0.3, {"budgets": ["a"]}, "p_max is 'a': give a number from 0"),
+        (0.3, {"budgets": 0.3}, "budgets is 0.3: give a list"),
+        (None, {}, "p_max is None: give a number from 0"),
+        (0.3, {"levels": [0.1]}, r"levels is \[0.1\]: give a CFU and the reason by name"),
+        (0.3, {"levels": {"much": ("a lot", "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
+        (0.3, {"levels": {"much": (-0.1, "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_before_any_search(decided, p_max, questions, message, monkeypatch):
+    monkeypatch.setattr(fs.Audit, "check", None)
+    with pytest.raises(SettingError, match=message):
+        decided.audit.dossier(p_max, **questions)
 
 
 def test_without_a_threshold_there_are_no_decisions(frame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -67,6 +68,16 @@ def test_a_score_comes_from_a_module_beside_the_settings(fit, tmp_path, frame):
     assert same_cfu(audit, direct(frame, predictor=lambda Z: Z[:, 0] + Z[:, 1] ** 2))
 
 
+def test_a_file_may_hold_what_a_module_beside_the_settings_defines(fit, tmp_path, frame, monkeypatch):
+    (tmp_path / "team_model.py").write_text("class Half:\n    def predict(self, X):\n        return X['z'] / 2\n")
+    with monkeypatch.context() as there:
+        there.syspath_prepend(tmp_path)
+        joblib.dump(importlib.import_module("team_model").Half(), tmp_path / "model.joblib")
+    monkeypatch.delitem(sys.modules, "team_model")
+    audit = fit('predictor = "model.joblib"', 'predictor_input = "features"')
+    assert same_cfu(audit, direct(frame, predictor=lambda X: X["z"] / 2, predictor_input="features"))
+
+
 def test_measure_and_a_sturdier_predictor_are_options(fit, frame):
     assert same_cfu(fit('measure = "absolute"'), direct(frame, measure="absolute"))
     assert same_cfu(fit("measure = 0.9"), direct(frame, measure=0.9))
@@ -88,6 +99,7 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
         ('predictor = "absent.joblib"', "'options.predictor': there is no file"),
         ('predictor = "no_such_module:model"', "'options.predictor': cannot import 'no_such_module'"),
         ('predictor = "broken:model"', "'options.predictor': cannot import 'broken': no luck"),
+        ('predictor = "script:model"', "'options.predictor': cannot import 'script': 3"),
         ('predictor = "json:lods"', "'options.predictor': the module 'json' has no 'lods'; did you mean 'loads'?"),
         ('predictor = "people.pkl"', "'options.predictor': cannot load"),
         ("predictor = 3", "'options.predictor' is 3: give text"),
@@ -97,6 +109,7 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
 )
 def test_what_cannot_be_loaded_is_refused_with_a_sentence(fit, tmp_path, option, message):
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')\n")
+    (tmp_path / "script.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "people.pkl").write_text("not a pickle")
     with pytest.raises(SettingError, match=re.escape(message)):
         fit(option)

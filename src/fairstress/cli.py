@@ -183,7 +183,10 @@ def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as
 
     import fairstress as fs
 
-    text = file.read()
+    try:
+        text = file.read()
+    except UnicodeDecodeError as problem:
+        raise SettingError(f"cannot read {file.name!r}: {problem}") from None
     is_dot = text.lstrip().lower().startswith(("digraph", "strict", "dag", "graph"))
     read = fs.CausalGraph.from_dot if is_dot else fs.CausalGraph.parse
     found = read(text, protected=protected[0] if len(protected) == 1 else protected, outcome=outcome)

@@ -6,7 +6,8 @@ import hashlib
 import importlib
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,24 +166,33 @@ def load_predictor(name: str, folder: Path) -> Any:
     Files and modules are looked for in the folder; modules also where Python finds them.
     """
     if Path(name).suffix in _PICKLES:
-        return _unpickled(folder / name)
+        with _modules_of(folder):  # where the classes of what was pickled may stand
+            return _unpickled(folder / name)
     module, colon, attribute = name.partition(":")
     if not (colon and module and attribute):
         raise SettingError(
             f"'options.predictor' is {name!r}: give a file ({', '.join(_PICKLES)}) or 'module:name', such as "
             "'scores:model' for model in scores.py"
         )
-    sys.path.insert(0, str(folder.resolve()))
     try:
-        found = importlib.import_module(module)
-    except Exception as problem:
+        with _modules_of(folder):
+            found = importlib.import_module(module)
+    except (Exception, SystemExit) as problem:  # a script may end by itself
         raise SettingError(f"'options.predictor': cannot import {module!r}: {problem}") from problem
-    finally:
-        sys.path.remove(str(folder.resolve()))
     if not hasattr(found, attribute):
         near = did_you_mean(attribute, [known for known in vars(found) if not known.startswith("_")])
         raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
     return getattr(found, attribute)
+
+
+@contextmanager
+def _modules_of(folder: Path) -> Iterator[None]:
+    """Let Python find modules in a folder first."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
 
 
 def _unpickled(path: Path) -> Any:

@@ -83,6 +83,21 @@ def test_the_same_worst_case_is_found_with_and_without_derivatives(law_frame, wo
     assert worst.status is Status.CONVERGED
 
 
+@pytest.mark.parametrize("columns", ["named", "nameless"])
+def test_only_a_predictor_without_gradient_is_shown_rounded_residuals(law_frame, built_in, columns):
+    class Watched(LinearRegression):
+        def predict(self, X):
+            rounded.append(np.array_equal(X, np.round(X, 10)))
+            return super().predict(X)
+
+    Z = built_in.predictor_inputs()
+    estimator = Watched().fit(Z if columns == "named" else Z.to_numpy(), law_frame["zfya"])
+    for gradient, expected in (("none", True), ("differences", False)):
+        rounded: list[bool] = []
+        fit(law_frame, estimator, predictor_gradient=gradient).cfu(P)
+        assert set(rounded) == {expected}
+
+
 def test_a_function_with_its_derivatives_is_climbed_like_the_built_in_predictor(law_frame, built_in, worst):
     def slopes(Z):
         return built_in.claim.predictor.predict_with_slopes(Z)[1]
@@ -223,6 +238,19 @@ def test_an_estimator_that_was_fitted_to_an_array_is_shown_one():
     assert cfu[0] == cfu[1] > 0.01
 
 
+@pytest.mark.parametrize("has_fit", [False, True])
+def test_a_model_that_scikit_learn_does_not_know_is_asked_by_its_predict(law_frame, has_fit):
+    class Model:
+        def predict(self, shown):
+            return shown["lsat"] / 10
+
+    if has_fit:
+        Model.fit = lambda self, X, y: self
+    own, other = (fit(law_frame, one, predictor_input="features") for one in (Model(), Model().predict))
+    assert own.cfu(P) == other.cfu(P) > 0.01
+    assert own.settings.predictor == "Model"
+
+
 def test_what_is_shown_may_be_a_polars_frame(law_frame):
     own, other = (lambda frame: frame[["ugpa", "lsat"]]), (lambda frame: pl.from_pandas(frame[["ugpa", "lsat"]]))
     cfu = [fit(law_frame, LinearRegression(), predictor_input=prepare).cfu(P) for prepare in (own, other)]
@@ -261,6 +289,34 @@ def test_steps_are_not_differentiated(law_frame):
     forest = RandomForestRegressor(10, max_depth=4)
     with pytest.raises(SettingError, match="RandomForestRegressor moves in steps"):
         fit(law_frame, forest, predictor_gradient="differences", random_state=0)
+
+    def step(shown):
+        return (shown["lsat"] > 40) + 2.0 * (shown["race"] == "White")
+
+    with pytest.raises(SettingError, match="step moves in steps"):  # whatever it makes of the attribute
+        fit(law_frame, step, predictor_input="features", predictor_gradient="differences")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"predictor": lambda Z: np.maximum(Z[:, 1] - 1.7, 0)},
+        {"predictor": lambda shown: 1.0 * (shown["race"] == "White"), "predictor_input": "features"},
+        {"predictor": lambda Z: np.zeros(len(Z))},
+    ],
+    ids=["flat for most", "of the attribute alone", "constant"],
+)
+def test_what_is_flat_for_most_people_is_not_taken_for_steps(law_frame, options):
+    assert fit(law_frame, **options, predictor_gradient="differences").claim.predictor.gradient == "differences"
+
+
+def test_a_smooth_predictor_that_uses_one_of_many_inputs_is_differentiated():
+    names = [f"x{i}" for i in range(24)]
+    graph = fs.CausalGraph.parse(f"a -> {', '.join(names)}; a <-> x0", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    chosen = {"degrees": dict.fromkeys(names, 1), "penalty": 1.0, "predictor_degree": 1, "predictor_penalty": 1.0}
+    audit = fs.Audit.fit(frame, graph, predictor=lambda Z: np.tanh(Z[:, 0]), predictor_gradient="differences", **chosen)
+    assert audit.worst_case(0.2).status is Status.DIFFERENCES
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
         np.testing.assert_array_equal(found[name], getattr(profile, name))
     assert found["shows_penalty_only"] is found["is_absorbed"] is True
     predictor = law_audit.claim.predictor
-    assert written["predictor"] == {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty}
+    known = {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty}
+    assert written["predictor"] == {**known, "sturdier": None}
     weights = {(w["feature"], w["term"]): w["weight"] for w in written["model_a"]["weights"]}
     assert weights == law_audit.model_a.weights.to_dict()
     assert written["baselines"]["blind"]["unfairness"] == law_audit.baselines["blind"].unfairness

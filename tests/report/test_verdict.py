@@ -61,8 +61,21 @@ def test_a_predictor_that_is_unfair_under_model_a_is_not_called_fair(raw):
 
 def test_a_predictor_of_residuals_is_counterfactually_fair_under_model_a(plain):
     text = read(plain)
+    assert "sturdier" not in text
+    assert "baseline's predictions from the audited ones" in text
     assert "CFU) is 0: under that model it is counterfactually fair" in text
     assert "f(e) \N{MINUS SIGN} f(e*)" in text
+
+
+def test_a_sturdier_predictor_is_called_one_and_baselines_are_compared_with_the_fair_one():
+    results = gathered("a -> x -> z; a <-> x", robust={"p_max": 0.3, "weight": 10})
+    text, found = read(results), results["predictor"]["sturdier"]
+    assert (found["weight"], found["p_max"], found["budget"]) == (10, 0.3, "pairwise")
+    assert "It is a sturdier one, which trades accuracy against the worst case: the best at weight 10" in text
+    assert f"where the largest CFU found is {shown(found['cfu'])}" in text
+    assert found["cfu"] == pytest.approx(results["agreed"]["cfu"], rel=1e-3)  # the tolerance of its cuts
+    assert "from the audited ones" not in text
+    assert "distance from the fair predictor's predictions" in text
 
 
 def test_reaching_a_baselines_distance_is_not_called_being_as_unfair_as_it(demonstration):

@@ -207,6 +207,13 @@ def test_log_odds_are_made_sturdier_and_another_optimiser_finds_nothing_better(d
     assert point.r2 < found.fair.r2
 
 
+def test_the_frontier_of_log_odds_explains_deviance_and_has_no_r_squared(decided):
+    found = decided.frontier(0.4, [0.1])
+    shown = [found.summary(), found.to_markdown(), found.plot().get_ylabel()]
+    assert all("deviance explained" in text.replace("\n", " ") for text in shown)
+    assert not any("R2" in text for text in shown)
+
+
 def test_the_shrunk_log_odds_are_as_accurate(decided):
     point = decided.frontier(0.4, [0.1]).points[1]
     f, y = decided.claim.predictor.predict(decided.predictor_inputs().to_numpy()), decided.table.y

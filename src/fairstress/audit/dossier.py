@@ -25,8 +25,9 @@ from fairstress.audit.steps import Steps
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.model.brought import RESIDUALS
+from fairstress.sensitivity.budget import read_share, read_sizes
 from fairstress.sensitivity.check import Check
-from fairstress.sensitivity.curve import BreakingPoint, Curve
+from fairstress.sensitivity.curve import BreakingPoint, Curve, is_level
 from fairstress.sensitivity.profile import Profile, Progress
 from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.sensitivity.yardstick import Benchmarks
@@ -38,7 +39,7 @@ BUDGETS = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
-    "unconstrained": "the mean squared distance from the audited predictions to those of a predictor of all columns",
+    "unconstrained": "the mean squared distance from {} to those of a predictor of all columns",
     "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
 }
 
@@ -119,7 +120,8 @@ def gather(
     ``{name: (CFU, reason)}``; ``progress`` hears of steps done and steps in all.
     """
     limits: dict[str, Any] = {"budget": budget, "min_eigenvalue": min_eigenvalue}
-    sizes, named = sorted({*map(float, budgets), float(p_max)}), _levels(audit, levels or {})
+    p_max = read_share(p_max, "p_max")
+    sizes, named = read_sizes([*read_sizes(budgets, "budgets"), p_max]), _levels(audit, levels or {})
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold
     unknown = audit.graph.pairs if profiles is None else ()
@@ -133,7 +135,7 @@ def gather(
     return Dossier(
         audit=audit,
         date=date.today().isoformat(),
-        p_max=float(p_max),
+        p_max=p_max,
         reason=reason,
         check=check,
         profiles=(*(profiles or ()), *(audit.profile(pair, grid) for pair in steps.each(unknown))),
@@ -164,15 +166,22 @@ def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int
 
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
     """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
+    if not isinstance(given, Mapping):
+        raise SettingError(f"levels is {given!r}: give a CFU and the reason by name, {{'much': (0.01, 'because ...')}}")
     found = []
     for name, pair in given.items():
-        if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise SettingError(f"the level '{name}' is {pair!r}: give its CFU and the reason, (0.01, 'because ...')")
-        found.append(Level(name, float(pair[0]), str(pair[1])))
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and is_level(pair[0])):
+            raise SettingError(
+                f"the level '{name}' is {pair!r}: give its CFU, a positive number, and the reason, such as "
+                "(0.01, 'because ...')"
+            )
+        found.append(Level(str(name), float(pair[0]), str(pair[1])))
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
         return tuple(found)
     known = audit.baselines.items() if audit.claim.measure.is_squared else ()
-    return (*found, *(Level(f"baseline {name}", b.unfairness, BASELINES[name], BASELINE) for name, b in known))
+    whose = "the audited predictions" if audit.sturdier is None else "the fair predictor's predictions"
+    reasons = {name: text.format(whose) for name, text in BASELINES.items()}
+    return (*found, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))
 
 
 def _margins(table: Table) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -238,5 +238,19 @@ class Fitted:
             rivals={name: baseline.claim for name, baseline in self.baselines.items()},
         )
 
+    def _seed(self, random_state: Any) -> int | None:
+        """The seed of a search: that of the audit where none is given."""
+        return self.settings.random_state if random_state is None else read_seed(random_state)
+
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
+
+
+def read_seed(random_state: Any) -> int | None:
+    """Check a seed."""
+    if random_state is None:
+        return None
+    is_whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not is_whole or random_state < 0:
+        raise SettingError(f"random_state is {random_state!r}: give a whole number that is not negative, or None")
+    return int(random_state)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fairstress.audit.fitted import read_seed
 from fairstress.audit.sturdy import Sturdy
 from fairstress.errors import FairstressWarning, SettingError, did_you_mean
 from fairstress.inputs.data import Folds, read_table
@@ -121,6 +122,7 @@ class Fitting(Sturdy):
         random_state
             Seed of every step that draws random numbers. Fitting draws none, but a brought estimator may.
         """
+        seed = read_seed(random_state)
         table = read_table(
             frame,
             graph,
@@ -132,11 +134,11 @@ class Fitting(Sturdy):
             outcome_type=outcome_type,
         )
         choice = Choice.of(graph, degrees, penalty, predictor_degree, predictor_penalty, max_degree, penalties)
-        brought = read_brought(predictor, predictor_input, predictor_gradient, random_state)
+        brought = read_brought(predictor, predictor_input, predictor_gradient, seed)
         way = (read_mixed(mixed), brought, read_scale(predictor_scale, table), read_measure(measure))
         builder = ClaimBuilder(table, table.folds(cv), choice, embedding, bool(penalise_constant), *way)
         asked = None if robust is None else read_robust(robust)
-        fitted = cls._built(builder, max_degree, random_state)
+        fitted = cls._built(builder, max_degree, seed)
         return fitted if asked is None else fitted.robust(**asked)
 
     @classmethod

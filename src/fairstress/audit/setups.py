@@ -61,11 +61,12 @@ def rivals(audit: Audit, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[
 def plans(audit: Audit) -> dict[str, dict[str, Any]]:
     """Other degrees, penalties, a seed, and half of the data."""
     settings = audit.settings
+    larger = ("penalty ten times as large", 10 * settings.penalty) if settings.penalty else ("penalty 1", 1.0)
     half = np.arange(audit.table.y.size) % 2 == 0
     return {
         "as audited": {},
         "penalty 0": {"penalty": 0.0},
-        "penalty ten times as large": {"penalty": 10 * settings.penalty},
+        larger[0]: {"penalty": larger[1]},
         "all degrees 1": {"degrees": dict.fromkeys(settings.degrees, 1)},
         "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
         "another seed of the search": {"seed": 1},
@@ -106,8 +107,9 @@ def _judged(fitted: Audit, whole: Audit, which: np.ndarray[Any, np.dtype[np.bool
     table = whole.table.keep(which)
     moved, _ = table.protected.contrasts(table.rows)
     claim, blind = replace(fitted.claim, rows=moved), fitted.baselines["blind"]
+    fair = replace(claim, predictor=fitted.fair_predictor or claim.predictor)
     apart = sum(
-        float(block.weight @ (blind.claim.predicted(block) - claim.predicted(block)) ** 2)
+        float(block.weight @ (blind.claim.predicted(block) - fair.predicted(block)) ** 2)
         for block in table.rows.blocks()
     )
     judged = replace(blind, unfairness=apart / table.rows.n)

@@ -16,7 +16,7 @@ from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
 from fairstress.model.design import describer
 from fairstress.sensitivity.benchmarks import benchmarks
-from fairstress.sensitivity.budget import read_budget
+from fairstress.sensitivity.budget import read_budget, read_sizes
 from fairstress.sensitivity.check import Check, Question, check
 from fairstress.sensitivity.curve import SAME_P, BreakingPoint, Curve, as_unfair_as, trace
 from fairstress.sensitivity.decisions import flips
@@ -146,9 +146,7 @@ class Stressed(Pictured, Fitting):
 
         Arguments are those of `worst_case`; ``progress`` is called with (budgets done, budgets in all).
         """
-        limits = sorted({float(limit) for limit in p_max})
-        if not limits:
-            raise SettingError("p_max is empty: give at least one number from 0 up to, but not including, 1")
+        limits = read_sizes(p_max)
         limits_of = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
         solve = self._solver(Unfairness(name=self.claim.measure.title), 1.0, starts, method, random_state, **limits_of)
         points, own = trace(limits, solve, progress)
@@ -320,7 +318,7 @@ class Stressed(Pictured, Fitting):
         self, functional: Functional, sign: float, starts: int, method: str, random_state: int | None, **budget: Any
     ) -> Solver:
         """Give what finds the worst case within one p_max."""
-        seed = self.settings.random_state if random_state is None else random_state
+        seed = self._seed(random_state)
         is_cfu = isinstance(functional, Unfairness) and sign > 0
         negligible = self._context.negligible if is_cfu else -np.inf
         make_budget = partial(read_budget, self.graph, self.variables, **budget)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fairstress.audit.fitted import Fitted
 from fairstress.errors import SettingError
+from fairstress.model.predictor import AnyPredictor
 from fairstress.sensitivity.budget import Budget, read_budget
 from fairstress.sensitivity.claim import Claim
 from fairstress.sensitivity.frontier import Frontier, trace_frontier
@@ -28,6 +29,7 @@ class Sturdy(Fitted):
     """A fitted claim whose predictor can be made sturdier."""
 
     sturdier: SturdyPredictor | None = None  # what `robust` found, where the audited predictor comes from it
+    fair_predictor: AnyPredictor | None = None  # in whose place it is audited, and with which baselines are compared
 
     @one_thread
     def frontier(
@@ -97,7 +99,8 @@ class Sturdy(Fitted):
         limits = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
         chosen = read_weight(weight)
         found = self._cutting(p_max, starts, random_state, limits).solve(chosen)
-        return replace(self, claim=replace(self.claim, predictor=found.predictor), sturdier=found)
+        fair = self.claim.predictor
+        return replace(self, claim=replace(self.claim, predictor=found.predictor), sturdier=found, fair_predictor=fair)
 
     def refitted(
         self, *, degrees: Mapping[str, int] | None = None, penalty: float | None = None, keep: ArrayLike | None = None
@@ -106,7 +109,8 @@ class Sturdy(Fitted):
         found = super().refitted(degrees=degrees, penalty=penalty, keep=keep)
         if self.sturdier is None:
             return found
-        return replace(found, claim=replace(found.claim, predictor=self.claim.predictor))
+        fair = found.claim.predictor
+        return replace(found, claim=replace(found.claim, predictor=self.claim.predictor), fair_predictor=fair)
 
     # ------------------------------------------------------------ inside
 
@@ -116,7 +120,7 @@ class Sturdy(Fitted):
                 f"this audit's predictor is a sturdier one already (weight {self.sturdier.weight:g}): ask the audit "
                 "that it was made from"
             )
-        seed = self.settings.random_state if random_state is None else random_state
+        seed = self._seed(random_state)
         make_budget: Callable[[float], Budget] = partial(read_budget, self.graph, self.variables, **limits)
         make_budget(p_max)  # refuses what is no budget before anything is computed
         negligible = self._context.negligible

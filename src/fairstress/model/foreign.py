@@ -23,7 +23,7 @@ from fairstress.model.view import Lens, RawColumns
 STEP = 1e-5  # of a difference, in standard deviations of a feature
 COMPANY = 1e-3  # share of the size of predictions by which rounding in single precision stays
 DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
-FLAT = 0.95  # share of derivatives that are exactly 0 in a predictor that moves in steps
+FLAT = 0.95  # share of people for whom a predictor that moves in steps has no derivative but exact zeros
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def settle(brought: Brought, table: Table, lens: Lens, gather: Callable[[Rows], 
     predicted = found.predict(Z)
     _check_company(brought, predicted[::2], found.predict(Z[::2]))
     if brought.gradient == DIFFERENCES:
-        _check_smooth(found, Z[:1000], predicted[:1000])
+        _check_smooth(found, Z[:1000])
     return replace(found, r2=_explained(table, predicted))
 
 
@@ -169,12 +169,17 @@ def _check_company(brought: Brought, among_all: Array, among_some: Array) -> Non
         )
 
 
-def _check_smooth(found: Foreign, Z: Array, predicted: Array) -> None:
-    """Refuse to differentiate what moves in steps."""
-    _, slopes = found.predict_with_slopes(Z)
+def _check_smooth(found: Foreign, Z: Array) -> None:
+    """Refuse to differentiate what moves in steps: derivatives of 0 for people whose predictions differ.
+
+    One that is flat for most people, or uses few of its inputs, may still be smooth.
+    """
+    alike = Z.copy()
+    alike[:, : int(found._is_raw)] = Z[0, : int(found._is_raw)]  # by the protected attribute nothing is differentiated
+    predicted, slopes = found.predict_with_slopes(alike)
     assert slopes is not None
-    seen = slopes[:, int(found._is_raw) :]
-    if np.ptp(predicted) > 0 and (seen == 0).mean() >= FLAT:
+    flat = (slopes == 0).all(axis=1)
+    if flat.mean() >= FLAT and np.ptp(predicted[flat]) > 0:
         raise SettingError(
             f"predictor_gradient is 'differences', but predictor {found.name} moves in steps: its derivatives are 0 "
             "nearly everywhere; give 'none'"
@@ -188,10 +193,11 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
     """How arrays of inputs become what the predictor is called with."""
     names = getattr(brought.predictor, "feature_names_in_", None) if brought.kind == ESTIMATOR else None
     if brought.looks_at == RESIDUALS:
+        digits = DIGITS if brought.gradient == NO_GRADIENT else None
         if names is None:
-            return (lambda Z: Z.round(DIGITS)) if brought.gradient == NO_GRADIENT else (lambda Z: Z)
+            return lambda Z: _rounded(Z, digits)
         wanted = _known(brought, names, lens.names)
-        return lambda Z: pd.DataFrame(Z.round(DIGITS), columns=list(lens.names))[wanted]
+        return lambda Z: pd.DataFrame(_rounded(Z, digits), columns=list(lens.names))[wanted]
     if brought.kind == MODULE and not callable(brought.looks_at):
         return lambda Z: _in_units(table, Z)
     prepare = brought.looks_at
@@ -206,6 +212,10 @@ def _shower(brought: Brought, table: Table, lens: Lens) -> Callable[[Array], Any
         return (lambda Z: frame(Z).to_numpy()) if fitted_to_array else frame
     wanted = _known(brought, names, (*table.graph.protected_columns, *table.graph.features))
     return lambda Z: frame(Z)[wanted]
+
+
+def _rounded(Z: Array, digits: int | None) -> Array:
+    return Z if digits is None else Z.round(digits)
 
 
 def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> Any:

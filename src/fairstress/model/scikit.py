@@ -22,7 +22,7 @@ def is_fitted(estimator: Any) -> bool:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if not hasattr(estimator, "fit"):
+    if not (hasattr(estimator, "fit") and _is_known(estimator)):
         return True
     try:
         check_is_fitted(estimator)
@@ -48,8 +48,7 @@ def fit_clone(estimator: Any, X: Any, y: Array, weight: Array, seed: int | None,
 
 def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any], Any]:
     """How the estimator predicts: the outcome, or the probability of the last of two levels."""
-    classifies = _base().is_classifier(estimator)
-    if not classifies:
+    if not _classifies(estimator):
         return lambda X: estimator.predict(X)
     name = type(estimator).__name__
     if levels is None:
@@ -61,6 +60,16 @@ def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any
         )
     column = _column(estimator, levels, name)
     return lambda X: np.asarray(estimator.predict_proba(X))[:, column]
+
+
+def _classifies(estimator: Any) -> bool:
+    """Whether it predicts classes; scikit-learn says so of its own kind only."""
+    return bool(_base().is_classifier(estimator)) if _is_known(estimator) else hasattr(estimator, "classes_")
+
+
+def _is_known(estimator: Any) -> bool:
+    """Whether scikit-learn can say anything of it: another program's model may have a ``predict`` and nothing else."""
+    return hasattr(estimator, "__sklearn_tags__")
 
 
 def _no_regressor(estimator: Any) -> SettingError:

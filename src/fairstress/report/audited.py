@@ -125,9 +125,10 @@ def _predictors(audit: Audit) -> str:
         f"{name:{wide}}{_number(degree, 'd'):>7}{_number(penalty, '.5g'):>11}{_number(r2, '.5f'):>20}{unfair:>18}"
         for name, degree, penalty, r2, unfair in rows
     ]
+    whom = "audited" if audit.sturdier is None else "fair"
     note = (
         f"{measure} is in-sample. {'' if on_residuals else _RAW}A baseline's unfairness is its mean squared distance "
-        f"from the audited predictor; "
+        f"from the {whom} predictor; "
         f"the variance of {audit.graph.outcome} is {audit.outcome_variance:.4g}.{_measure(audit)}"
     )
     return "\n".join(lines) + "\n" + fill(note)
@@ -152,7 +153,7 @@ def _sturdier(audit: Audit) -> str:
     return fill(
         f"The audited predictor is a sturdier one: the best at weight {found.weight:g} on the worst case within the "
         f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
-        "compared with the fair predictor in its place."
+        "compared with the fair predictor, in whose place it stands."
     )
 
 

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 def frontier_summary(found: Frontier) -> str:
-    """Say how R2 and the worst-case CFU of each predictor compare with the fair predictor's."""
+    """Say how accuracy and the worst-case CFU of each predictor compare with the fair predictor's."""
     worst = found.fair.worst_case
     floor = f", least eigenvalue {worst.floor:g}" if len(worst.pairs) > 1 else ""
     title = f"Accuracy against the worst-case CFU within the {worst.budget} budget p_max = {worst.p_max:g}{floor}"
-    lines = [f"{'predictor':<16}{'weight':>9}{'R2':>10}{'worst-case CFU':>17}{'share':>11}{'fair one shrunk':>18}"]
+    head = f"{found.explained:>{_wide(found)}}{'worst-case CFU':>17}{'share':>11}{'fair one shrunk':>18}"
+    lines = [f"{'predictor':<16}{'weight':>9}{head}"]
     lines += [_line(point, found) for point in found.points]
     lines += [_rival_line(rival, found) for rival in found.rivals]
     parts = [title, "\n".join(lines), *(textwrap.fill(text, WIDTH) for text in frontier_notes(found))]
@@ -33,29 +34,34 @@ def frontier_summary(found: Frontier) -> str:
 
 def frontier_notes(found: Frontier) -> tuple[str, ...]:
     """The sentences under a frontier's table."""
-    return (_columns(), _baselines(found), _method(found))
+    return (_columns(found), _baselines(found), _method(found))
+
+
+def _wide(found: Frontier) -> int:
+    return max(10, len(found.explained) + 2)
 
 
 def _line(point: SturdyPredictor, found: Frontier) -> str:
     name = "sturdier" if point.weight else "fair (audited)"
-    known = f"{name:<16}{point.weight:>9g}{point.r2:>10.5f}{point.cfu:>17.4e}{_share(point.cfu, found):>11}"
+    known = f"{name:<16}{point.weight:>9g}{point.r2:>{_wide(found)}.5f}{point.cfu:>17.4e}{_share(point.cfu, found):>11}"
     return f"{known}{found.shrunk(point):>18.4e}"
 
 
 def _rival_line(rival: Rival, found: Frontier) -> str:
     cfu = rival.worst_case.value
-    return f"{rival.baseline.name:<25}{rival.baseline.r2:>10.5f}{cfu:>17.4e}{_share(cfu, found):>11}"
+    r2 = f"{rival.baseline.r2:>{_wide(found)}.5f}"
+    return f"{rival.baseline.name:<25}{r2}{cfu:>17.4e}{_share(cfu, found):>11}"
 
 
 def _share(cfu: float, found: Frontier) -> str:
     return f"{100 * cfu / found.fair.cfu:.1f} %" if found.fair.cfu > 0 else ""
 
 
-def _columns() -> str:
+def _columns(found: Frontier) -> str:
     return (
-        "A share is of the fair predictor's worst case. Drawing the fair predictor towards its mean until its R2 is "
-        "as low is the cheap way to a lower CFU; the last column has its worst case then. A sturdier predictor is "
-        "worth its trouble as far as it stays below that."
+        "A share is of the fair predictor's worst case. Drawing the fair predictor towards its mean until its "
+        f"{found.explained} is as low is the cheap way to a lower CFU; the last column has its worst case then. A "
+        "sturdier predictor is worth its trouble as far as it stays below that."
     )
 
 
@@ -66,7 +72,7 @@ def _baselines(found: Frontier) -> str:
     )
     return (
         f"The baselines, {names}, ignore the graph; their worst cases are their own, each at its own correlation. "
-        f"R2 is in-sample{variance}."
+        f"{found.explained[:1].upper() + found.explained[1:]} is in-sample{variance}."
     )
 
 
@@ -88,7 +94,7 @@ def _method(found: Frontier) -> str:
 
 
 def plot_frontier(found: Frontier, ax: Axes | None = None) -> Axes:
-    """Draw R2 over the worst-case CFU: sturdier predictors, the fair one shrunk, and the baselines."""
+    """Draw accuracy over the worst-case CFU: sturdier predictors, the fair one shrunk, and the baselines."""
     frame = found.to_frame()
     own = frame[frame["predictor"].isin(["fair", "sturdier"])]
     with canvas(ax, (5.6, 3.6)) as ax:
@@ -104,6 +110,6 @@ def plot_frontier(found: Frontier, ax: Axes | None = None) -> Axes:
             ax.set_xscale("log")
         worst = found.fair.worst_case
         ax.set_xlabel(f"worst-case CFU ({worst.budget} budget, p_max = {worst.p_max:g})")
-        ax.set_ylabel("R2, in-sample")
+        ax.set_ylabel(f"{found.explained}, in-sample")
         ax.legend(loc="best")
     return ax

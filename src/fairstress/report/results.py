@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from fairstress.sensitivity.claim import Baseline
     from fairstress.sensitivity.curve import Curve
     from fairstress.sensitivity.profile import Profile
+    from fairstress.sensitivity.robust import SturdyPredictor
     from fairstress.sensitivity.worst_case import WorstCase
     from fairstress.sensitivity.yardstick import Benchmarks
 
 SCHEMA = 2
 SOURCE = ("file", "sha256")
+FIRST = ("data", "graph", "settings", "model_a", "predictor", "baselines", "profiles")
 LATER = (
     "agreed",
     "check",
@@ -65,7 +67,12 @@ def results(
         "graph": _graph(audit),
         "settings": asdict(audit.settings),
         "model_a": _model(audit),
-        "predictor": {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty},
+        "predictor": {
+            "r2": predictor.r2,
+            "degree": predictor.degree,
+            "penalty": predictor.penalty,
+            "sturdier": _sturdier(audit.sturdier) if audit.sturdier else None,
+        },
         "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
         "profiles": [_profile(profile) for profile in profiles],
         **dict.fromkeys(LATER),
@@ -124,14 +131,17 @@ def read_results(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema == 1:
-        return _upgraded(content)
-    if schema != SCHEMA:
+    if schema not in (1, SCHEMA):
         known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
         raise SettingError(
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 and {SCHEMA}; write the "
             "results anew, or use the version that wrote them"
         )
+    missing = [part for part in FIRST if part not in content]
+    if missing:
+        raise SettingError(f"{str(path)!r} cannot be used: it has no '{missing[0]}'; write the results anew")
+    if schema == 1:
+        return _upgraded(content)
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -153,6 +163,11 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     modules = {"numpy": np.__version__, "scipy": scipy.__version__, "pandas": pd.__version__}
     return {"python": platform.python_version(), **modules}
+
+
+def _sturdier(found: SturdyPredictor) -> dict[str, Any]:
+    worst = found.worst_case
+    return {"weight": found.weight, "p_max": worst.p_max, "budget": worst.budget, "cfu": found.cfu, "gap": found.gap}
 
 
 def _baseline(baseline: Baseline) -> dict[str, Any]:

@@ -101,8 +101,8 @@ def worst_case_table(found: WorstCase) -> Sheet:
 
 
 def frontier_table(found: Frontier) -> Sheet:
-    """R2 and worst-case CFU of each predictor."""
-    head = ("predictor", "weight", "R2", "worst-case CFU", "fair one shrunk")
+    """Accuracy and worst-case CFU of each predictor."""
+    head = ("predictor", "weight", found.explained, "worst-case CFU", "fair one shrunk")
     rows = []
     for row in found.to_frame().itertuples():
         own = row.predictor in ("fair", "sturdier")
@@ -127,9 +127,16 @@ def check_table(check: Check) -> Sheet:
 def _audited(audit: Audit, measure: str) -> str:
     """What the predictor is, what it looks at, and how well it predicts where that can be said."""
     predictor, looks_at = audit.claim.predictor, audit.settings.predictor_input
-    own = f"on {looks_at}, degree {predictor.degree}"
+    own = f"on {looks_at}, degree {predictor.degree}{_sturdier(audit)}"
     shown = own if predictor.degree is not None else f"{predictor.name} on {looks_at}"
     return shown if predictor.r2 is None else f"{shown}; {measure} {predictor.r2:.4f}, in-sample"
+
+
+def _sturdier(audit: Audit) -> str:
+    if audit.sturdier is None:
+        return ""
+    worst = audit.sturdier.worst_case
+    return f", sturdier: weight {audit.sturdier.weight:g} on the worst case, {worst.budget} p_max = {worst.p_max:g}"
 
 
 def _own(audit: Audit, baseline: Baseline) -> str:

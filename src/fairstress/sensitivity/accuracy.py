@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -35,6 +35,8 @@ SETTLED = 1e-12  # a step's descent, as a share of the objective, at which only 
 
 class Accuracy(Protocol):
     """What a trade against the worst case asks of a loss."""
+
+    explained: ClassVar[str]  # what `r2` is called
 
     def loss(self, theta: Array) -> float:
         """The loss per person, penalty included."""
@@ -75,6 +77,7 @@ def accuracy_of(table: Table, claim: Claim, predictor: Predictor, *, penalise_co
 class SquaredErrors:
     """Mean squared error plus ridge penalty, from moments."""
 
+    explained: ClassVar[str] = "R2"
     moments: Moments  # of the predictor's columns with the outcome
     quadratic: Loss
 
@@ -116,6 +119,7 @@ class SquaredErrors:
 class Deviance:
     """Deviance of a logistic model plus ridge penalty, per person; one pass over the rows for each value."""
 
+    explained: ClassVar[str] = "deviance explained"
     rows: Rows
     predictor: Predictor  # whose embedding is used
     source: Source

@@ -9,7 +9,7 @@ and exact zeros elsewhere. Both kinds of budget are a box and a floor under the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -179,7 +179,7 @@ def read_budget(
     """
     if kind not in KINDS:
         raise SettingError(f"budget is {kind!r}: give 'pairwise' or 'spectral'")
-    p_max = _share(p_max, "p_max")
+    p_max = read_share(p_max, "p_max")
     names = [pair for pair in graph.pairs if all(end in variables for end in pair)]
     if not names:
         raise SettingError(
@@ -187,7 +187,7 @@ def read_budget(
         )
     pairs = tuple(read_pair(pair, graph, variables) for pair in names)
     low, high = _limits(pairs, p_max, graph, variables, bounds or {})
-    floor = 1 - p_max if kind == "spectral" else _share(min_eigenvalue, "min_eigenvalue") if len(pairs) > 1 else 0.0
+    floor = 1 - p_max if kind == "spectral" else read_share(min_eigenvalue, "min_eigenvalue") if len(pairs) > 1 else 0.0
     found = Budget(kind, p_max, pairs, len(variables), low, high, floor)
     if not found.contains(found.project(found.centre())):
         raise SettingError(
@@ -197,7 +197,18 @@ def read_budget(
     return found
 
 
-def _share(value: Any, name: str) -> float:
+def read_sizes(sizes: Any, name: str = "p_max") -> list[float]:
+    """Check the p_max of several budgets; they come in order, each once."""
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise SettingError(f"{name} is {sizes!r}: give a list of numbers from 0 up to, but not including, 1")
+    found = sorted({read_share(size, "p_max") for size in sizes})
+    if not found:
+        raise SettingError(f"{name} is empty: give at least one number from 0 up to, but not including, 1")
+    return found
+
+
+def read_share(value: Any, name: str) -> float:
+    """Check a number from 0 up to, but not including, 1."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -254,9 +255,14 @@ def read_level(level: float | str, context: Context) -> float:
                 f"under Model A: it needs measure='squared' and a predictor of residuals; give definition='{SAME_P}'"
             )
         return _known(level, context.baselines)
-    if not (np.isfinite(level) and level > 0):
+    if not is_level(level):
         raise SettingError(f"the level is {level!r}: give a positive number or the name of a baseline")
     return float(level)
+
+
+def is_level(value: Any) -> bool:
+    """Whether something is a CFU that can be called unacceptable."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < np.inf
 
 
 def _known(name: str, baselines: Mapping[str, T]) -> T:

@@ -55,6 +55,7 @@ class Frontier(Tabled):
     rivals: tuple[Rival, ...]
     cuts: tuple[pd.DataFrame, ...]  # (m, m) each
     outcome_variance: float  # NaN where CFU is not in its units
+    explained: str = "R2"  # what accuracy is: "deviance explained" for a two-valued outcome
 
     @property
     def fair(self) -> SturdyPredictor:
@@ -94,7 +95,7 @@ class Frontier(Tabled):
         return frontier_summary(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw R2 over the worst-case CFU. Needs the extra ``plot``."""
+        """Draw accuracy over the worst-case CFU. Needs the extra ``plot``."""
         from fairstress.report.frontier import plot_frontier
 
         return plot_frontier(self, ax)
@@ -140,7 +141,8 @@ def trace_frontier(
     # a later weight's search may have found a P that an earlier one's missed
     points = [cutting.solve(point.weight) if _is_beaten(cutting, point) else point for point in points]
     rivals = tuple(Rival(b, cutting.make_solver(b.claim)(cutting.p_max)) for b in baselines.values())
-    return Frontier(tuple(points), rivals, tuple(cut.found.correlation for cut in cutting.cuts), outcome_variance)
+    cuts = tuple(cut.found.correlation for cut in cutting.cuts)
+    return Frontier(tuple(points), rivals, cuts, outcome_variance, cutting.accuracy.explained)
 
 
 def _is_beaten(cutting: Cutting, point: SturdyPredictor) -> bool:
