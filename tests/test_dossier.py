@@ -254,3 +254,19 @@ def test_questions_that_make_no_sense_are_refused_before_any_search(decided, p_m
 
 def test_without_a_threshold_there_are_no_decisions(frame):
     assert gathered(frame).decisions is None
+
+
+def test_a_question_that_no_report_knows_is_refused_with_the_nearest(tmp_path):
+    graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
+    audit = fs.Audit.fit(fs.datasets.simulate(graph, 200, random_state=0).frame, graph, max_degree=1, penalty=0)
+    with pytest.raises(SettingError, match="a report has no argument 'thresold'; did you mean 'threshold'"):
+        audit.report(tmp_path / "page.html", thresold=1)
+
+
+def test_set_ups_that_are_the_audits_own_are_not_asked_again():
+    graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    plain = plans(fs.Audit.fit(frame, graph, degrees={"x": 1}, penalty=0))
+    assert not {"penalty 0", "all degrees 1"} & set(plain)
+    other = plans(fs.Audit.fit(frame, graph, degrees={"x": 2}, penalty=1))
+    assert {"penalty 0", "all degrees 1", "penalty ten times as large"} <= set(other)

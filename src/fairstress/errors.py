@@ -58,7 +58,7 @@ class Status(StrEnum):
     )
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use method='search'."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
-    CUT_LIMIT = "The sturdier predictor ran out of rounds before its worst case settled: treat it as approximate."
+    CUT_LIMIT = "The sturdier predictor ran out of steps before it settled: treat it as approximate."
     TWO_MINIMA = (
         "The fit has more than one minimum at this correlation, as a large penalty on few rows can cause; "
         "the lowest one found is reported."

@@ -12,6 +12,7 @@ from scipy import optimize
 
 import fairstress as fs
 from fairstress.errors import SettingError, Status
+from fairstress.sensitivity import robust as cutting_room
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.evaluate import evaluate, evaluate_many
 from fairstress.sensitivity.minimax import minimax
@@ -246,6 +247,17 @@ def test_fit_takes_the_arguments_of_robust(audit, frame):
 def test_arguments_of_robust_that_are_none_are_refused_before_anything_is_fitted(frame, robust, message):
     with pytest.raises(SettingError, match=re.escape(message)):
         fs.Audit.fit(frame, GRAPH, robust=robust, **OPTIONS)
+
+
+def test_weight_0_is_no_sturdier_predictor(audit):
+    assert audit.robust(0.4, 0) is audit
+    with pytest.raises(SettingError, match="p_max is 2"):
+        audit.robust(2, 0)
+
+
+def test_a_predictor_that_may_not_be_the_best_says_so(audit, monkeypatch):
+    monkeypatch.setattr(cutting_room, "WIDEST", -1.0)
+    assert audit.robust(0.4, 1).sturdier.status is Status.CUT_LIMIT
 
 
 def test_refitted_to_other_settings_it_keeps_the_sturdier_predictor(audit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairstress.audit.dossier import Dossier, gather
 from fairstress.audit.stressed import Stressed
+from fairstress.errors import SettingError, did_you_mean
 from fairstress.sensitivity.tabled import Tabled
 from fairstress.threads import one_thread
 
@@ -33,6 +35,10 @@ class Audit(Stressed, Tabled):
     @one_thread
     def dossier(self, p_max: float = 0.3, **questions: Any) -> Dossier:
         """Gather what a report shows; arguments are those of `report`."""
+        known = [name for name in inspect.signature(gather).parameters if name != "audit"]
+        for name in questions:
+            if name not in known:
+                raise SettingError(f"a report has no argument '{name}'{did_you_mean(name, known)}")
         return gather(self, p_max, **questions)
 
     def report(

@@ -59,15 +59,18 @@ def rivals(audit: Audit, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[
 
 
 def plans(audit: Audit) -> dict[str, dict[str, Any]]:
-    """Other degrees, penalties, a seed, and half of the data."""
+    """Other degrees, penalties, a seed, and half of the data; what the audit has already is not asked again."""
     settings = audit.settings
     larger = ("penalty ten times as large", 10 * settings.penalty) if settings.penalty else ("penalty 1", 1.0)
     half = np.arange(audit.table.y.size) % 2 == 0
+    without: dict[str, Any] = {"penalty 0": {"penalty": 0.0}} if settings.penalty else {}
+    lines = dict.fromkeys(settings.degrees, 1)
+    linear: dict[str, Any] = {"all degrees 1": {"degrees": lines}} if lines != settings.degrees else {}
     return {
         "as audited": {},
-        "penalty 0": {"penalty": 0.0},
+        **without,
         larger[0]: {"penalty": larger[1]},
-        "all degrees 1": {"degrees": dict.fromkeys(settings.degrees, 1)},
+        **linear,
         "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
         "another seed of the search": {"seed": 1},
         "every second row": {"keep": half},

@@ -94,12 +94,15 @@ class Sturdy(Fitted):
 
         The weight is best read off a `frontier`. Model A, its residuals and the baselines stay; the baselines'
         unfairness is still their distance from the fair predictor, so that levels are those of the first audit.
-        ``sturdier`` says how the predictor was found. Arguments are those of `frontier`.
+        ``sturdier`` says how the predictor was found. Weight 0 is the fair predictor: the same audit. Arguments are
+        those of `frontier`.
         """
         limits = {"kind": budget, "min_eigenvalue": min_eigenvalue, "bounds": bounds}
         chosen = read_weight(weight)
-        found = self._cutting(p_max, starts, random_state, limits).solve(chosen)
-        fair = self.claim.predictor
+        cutting = self._cutting(p_max, starts, random_state, limits)
+        if chosen == 0:
+            return self
+        found, fair = cutting.solve(chosen), self.claim.predictor
         return replace(self, claim=replace(self.claim, predictor=found.predictor), sturdier=found, fair_predictor=fair)
 
     def refitted(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from fairstress.report.markup import Sheet
 
+PASSES = 3  # over all weights, with the cuts that the others have found
+
 
 @dataclass(frozen=True, slots=True)
 class Rival:
@@ -138,8 +140,8 @@ def trace_frontier(
         points.append(cutting.solve(weight))
         if progress:
             progress(done, len(weights))
-    # a later weight's search may have found a P that an earlier one's missed
-    points = [cutting.solve(point.weight) if _is_beaten(cutting, point) else point for point in points]
+    for _ in range(PASSES):  # a later weight's search may have found a P that an earlier one's missed
+        points = [cutting.solve(point.weight) if _is_beaten(cutting, point) else point for point in points]
     rivals = tuple(Rival(b, cutting.make_solver(b.claim)(cutting.p_max)) for b in baselines.values())
     cuts = tuple(cut.found.correlation for cut in cutting.cuts)
     return Frontier(tuple(points), rivals, cuts, outcome_variance, cutting.accuracy.explained)

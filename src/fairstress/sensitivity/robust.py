@@ -31,6 +31,7 @@ from fairstress.sensitivity.worst_case import Solver, WorstCase
 
 TOLERANCE = 1e-3  # by which the worst case may exceed that of the cuts
 MAX_ROUNDS = 40  # of cuts for one weight
+WIDEST = 1e-6  # gap of a predictor that counts as the best, as a share of the objective
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ class Cutting:
                 found = replace(found, status=Status.CUT_LIMIT)
             if rounds == MAX_ROUNDS or weight == 0:  # the fair predictor needs no more than its own worst case
                 break
+        if gap > WIDEST:
+            found = replace(found, status=Status.CUT_LIMIT)
         return SturdyPredictor(
             weight=weight,
             predictor=predictor,
