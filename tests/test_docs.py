@@ -254,8 +254,11 @@ class Walk:
 def is_only_named(words: list[str]) -> bool:
     """Whether a command is named without what it needs; unknown commands and options are errors."""
     try:
-        name, command, rest = main.resolve_command(click.Context(main), words)
-        command.make_context(name, rest)
+        above = click.Context(
+            main, **main.context_settings
+        )  # a command remembers by which options it was asked for help
+        name, command, rest = main.resolve_command(above, words)
+        command.make_context(name, rest, parent=above)
     except click.MissingParameter:
         return True
     return False
