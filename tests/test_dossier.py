@@ -47,8 +47,8 @@ def test_another_set_up_that_changes_nothing_gives_the_same_worst_case(frame, op
 
 def test_another_penalty_is_another_one_even_where_it_was_0(frame):
     names = {penalty: list(plans(fs.Audit.fit(frame, GRAPH, penalty=penalty, max_degree=1))) for penalty in (0, 2)}
-    assert names[2][2] == "penalty ten times as large"
-    assert names[0][2] == "penalty 1"  # ten times 0 is the audit itself
+    assert "penalty ten times as large" in names[2]
+    assert "penalty 1" in names[0]  # ten times 0 is the audit itself
 
 
 def test_another_set_up_keeps_the_scale_of_a_two_valued_outcome(frame):
