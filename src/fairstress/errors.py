@@ -65,6 +65,11 @@ class Status(StrEnum):
     )
 
 
+def told(problem: BaseException) -> str:
+    """Name an error that is not ours: a message such as ``'x'`` says little without its type."""
+    return f"{type(problem).__name__}: {problem}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Give ``"; did you mean 'lsat'?"`` when a known name is close, otherwise nothing."""
     by_lower = {other.lower(): other for other in known}

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.audit import Audit
-from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.errors import DataError, SettingError, did_you_mean, told
 from fairstress.inputs.data import check_unique
 from fairstress.inputs.graph import CausalGraph
 
@@ -178,7 +178,7 @@ def load_predictor(name: str, folder: Path) -> Any:
         with _modules_of(folder):
             found = importlib.import_module(module)
     except (Exception, SystemExit) as problem:  # a script may end by itself
-        raise SettingError(f"'options.predictor': cannot import {module!r}: {problem}") from problem
+        raise SettingError(f"'options.predictor': cannot import {module!r} ({told(problem)})") from problem
     if not hasattr(found, attribute):
         near = did_you_mean(attribute, [known for known in vars(found) if not known.startswith("_")])
         raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
@@ -203,7 +203,7 @@ def _unpickled(path: Path) -> Any:
     except FileNotFoundError:
         raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
     except Exception as problem:
-        raise SettingError(f"'options.predictor': cannot load {str(path)!r}: {problem}") from problem
+        raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({told(problem)})") from problem
 
 
 # ---------------------------------------------------------------- checks

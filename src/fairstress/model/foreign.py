@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import ThreadpoolController
 
-from fairstress.errors import FairstressError, SettingError
+from fairstress.errors import FairstressError, SettingError, told
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.autograd import call_module, module_slopes
@@ -67,7 +67,8 @@ class Foreign:
     def _ask(self, Z: Array) -> Array:
         """Predictions for inputs (r, p)."""
         with self._threads.limit(limits=1):  # batches are small, and more threads would mostly wait for each other
-            return _checked(self.brought, lambda: self._answer(self._show(Z)), len(Z)) - self.table.origin
+            shown = self._show(Z)  # outside of what the predictor is blamed for
+            return _checked(self.brought, lambda: self._answer(shown), len(Z)) - self.table.origin
 
     def _autograd(self, Z: Array) -> tuple[Array, Array]:
         out, slopes = module_slopes(self.brought.predictor, self._show(Z))
@@ -129,7 +130,7 @@ def _fitted(brought: Brought, table: Table, show: Callable[[Array], Any], Z: Arr
     except FairstressError:
         raise
     except Exception as problem:
-        raise SettingError(f"predictor {brought.name} cannot be fitted: {problem}; {_WAY_OUT}") from problem
+        raise SettingError(f"predictor {brought.name} cannot be fitted ({told(problem)}): {_WAY_OUT}") from problem
     return replace(brought, predictor=fitted)
 
 
@@ -149,7 +150,7 @@ def _checked(brought: Brought, answer: Callable[[], Any], count: int) -> Array:
     except FairstressError:
         raise
     except Exception as problem:
-        raise SettingError(f"predictor {brought.name} fails: {problem}; {_WAY_OUT}") from problem
+        raise SettingError(f"predictor {brought.name} fails ({told(problem)}): {_WAY_OUT}") from problem
     if found.shape not in ((count,), (count, 1)):
         raise SettingError(
             f"predictor {brought.name} gives an array of shape {found.shape} for {count} people: give one number each"
@@ -225,8 +226,7 @@ def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> An
         shown = prepare(frame)
     except Exception as problem:  # the analyst's function may fail in any way
         raise SettingError(
-            f"predictor_input fails ({type(problem).__name__}: {problem}): give a function of a data frame with the "
-            f"columns {columns}"
+            f"predictor_input fails ({told(problem)}): give a function of a data frame with the columns {columns}"
         ) from problem
     if getattr(shown, "shape", ())[:1] != (len(frame),):
         raise SettingError(
@@ -286,7 +286,7 @@ def _given_slopes(brought: Brought, table: Table, Z: Array, raw: bool) -> Array:
         found, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
     except Exception as problem:  # the analyst's function may fail in any way
         raise SettingError(
-            f"predictor_gradient fails ({type(problem).__name__}: {problem}): give a function to an array, {way_out}"
+            f"predictor_gradient fails ({told(problem)}): give a function to an array, {way_out}"
         ) from problem
     if found.shape != wanted:
         raise SettingError(

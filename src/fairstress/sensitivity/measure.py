@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, told
 from fairstress.inputs.rows import Array
 
 
@@ -101,9 +101,9 @@ class _Own:
         try:
             found = float(self.function(d, weight))
         except Exception as problem:  # the analyst's function may fail in any way
-            what = f"{type(problem).__name__}: {problem}"
             raise SettingError(
-                f"measure failed on arrays of changes and weights ({what}): give a function of both to one number"
+                f"measure failed on arrays of changes and weights ({told(problem)}): give a function of both to one "
+                "number"
             ) from problem
         if not np.isfinite(found):
             raise SettingError(f"measure gives {found}: give a function of changes and weights to a finite number")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairstress.report.markup import Sheet
 
 
-class Tabled:
+class Tabled(ABC):
     """A result with a table."""
 
     __slots__ = ()
@@ -30,5 +31,6 @@ class Tabled:
 
         return to_html(self._sheet())
 
+    @abstractmethod
     def _sheet(self) -> Sheet:
-        raise NotImplementedError
+        """The table."""
