@@ -71,7 +71,7 @@ def measure(n: int, kind: str, pair: str) -> dict[str, float]:
     graph = fs.CausalGraph.parse(f"{EDGES}; {pair}", protected="a", outcome="y")
     found: dict[str, float] = {"table": gigabytes()}
     audit, found["fit"] = timed(lambda: fs.Audit.fit(frame, graph, **GIVEN))
-    found["distinct"] = audit.table.rows.a.size
+    found["distinct"] = audit.fitted.table.rows.a.size
     _, found["cfu"] = timed(lambda: audit.cfu({PAIRS[pair]: 0.3}))
     _, found["profile"] = timed(lambda: audit.profile(PAIRS[pair], np.linspace(-0.4, 0.4, 9)))
     _, found["worst_case"] = timed(lambda: audit.worst_case(0.3))

@@ -37,7 +37,7 @@ def law_school_audit() -> fs.Audit:
 
 def torch_problem(audit: fs.Audit) -> plain_torch.Problem:
     """The same data, one row per student, and the same degrees and penalties."""
-    table, settings = audit.table, audit.settings
+    table, settings = audit.fitted.table, audit.settings
     return plain_torch.Problem.of(
         table.rows.a[table.row_of],
         table.rows.x[table.row_of],
@@ -74,7 +74,7 @@ def disagreement(ours: np.ndarray, theirs: np.ndarray, grid: np.ndarray, most: f
 
 def print_settings(audit: fs.Audit, problem: plain_torch.Problem, grid: np.ndarray, threads: int) -> None:
     """Say what is compared with what."""
-    chosen, distinct = audit.settings, audit.table.rows.a.size
+    chosen, distinct = audit.settings, audit.fitted.table.rows.a.size
     lines = {
         "machine": f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs",
         "data": f"law school, {problem.a.numel():,} rows, {distinct:,} of them distinct",

@@ -49,7 +49,7 @@ def main() -> int:
     curve = audit.curve(np.linspace(0.05, 0.5, 10))
     seconds = time.perf_counter() - start
     print(curve.to_frame()[["p_max", "cfu", "cfu_own_search", "min_eigenvalue"]].to_string(index=False))
-    print(f"outcome variance {audit.outcome_variance:.3f}; {seconds:.0f} s for {len(curve.points)} budgets")
+    print(f"outcome variance {audit.fitted.outcome_variance:.3f}; {seconds:.0f} s for {len(curve.points)} budgets")
     profiler = cProfile.Profile()
     profiler.runcall(audit.worst_case, 0.3)
     print("one budget alone, under the profiler:")

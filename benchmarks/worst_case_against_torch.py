@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 import scipy
 import torch
-from plain_torch_ascent import Ascent, Known, Reached, Settings, worst_cases
-from profile_against_torch import law_school_audit, timed, torch_problem
-
-import fairstress as fs
 from fairstress.sensitivity.budget import read_budget
 from fairstress.sensitivity.climb import climb
 from fairstress.sensitivity.functional import Unfairness
 from fairstress.sensitivity.task import Search
+from plain_torch_ascent import Ascent, Known, Reached, Settings, worst_cases
+from profile_against_torch import law_school_audit, timed, torch_problem
+
+import fairstress as fs
 
 GRID = np.linspace(0, 0.99, 26)
 MIN_EIGENVALUE = 0.005
@@ -80,7 +80,7 @@ def one_ascent_each(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
     seconds, values, p = [], [0.0], None
     for p_max in GRID[1:]:
         budget = read_budget(audit.graph, audit.variables, p_max, min_eigenvalue=MIN_EIGENVALUE)
-        task = Search(audit.claim, budget, Unfairness(), sign=1.0, starts=1, scan=1)
+        task = Search(audit.fitted.claim, budget, Unfairness(), sign=1.0, starts=1, scan=1)
         start = budget.project(np.full(len(budget.pairs), 0.1 * p_max) if p is None else p)
         taken, (p, value, _) = timed(lambda task=task, start=start: climb(task, start))
         seconds.append(taken)
@@ -115,7 +115,7 @@ def run_torch(known: Known, settings: Settings, minutes: float) -> tuple[Ascent,
 
 def print_settings(audit: fs.Audit, settings: Settings, threads: int) -> None:
     """Say what is compared with what."""
-    chosen, table = audit.settings, audit.table
+    chosen, table = audit.settings, audit.fitted.table
     lines = {
         "machine": f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs",
         "data": f"{table.row_of.size:,} rows, {table.rows.a.size:,} of them distinct",

@@ -66,7 +66,7 @@ def main() -> None:
     print(f"\n{audit.summary()}\n\n{audit.check().summary()}\n")
     profile = audit.profile(("race", "sat"), np.linspace(-0.6, 0.6, 25))
     print(f"{profile.summary()}\n\n{audit.worst_case(0.1).summary()}\n")
-    effect = audit.total_effect("sat")
+    effect = audit.effect("sat")
     low, at_0, high = (audit.bounds(effect, p_max)[end].value for p_max, end in ((0.1, 0), (0, 0), (0.1, 1)))
     print(f"Effect of race on SAT: {at_0:.0f} points under Model A, {low:.0f} to {high:.0f} within that budget.")
 

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 
 import fairstress as fs
 from fairstress.cli import main
-from fairstress.report.results import dossier_results
+from fairstress.report.json import report_results
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
 NHS = """
@@ -147,7 +147,7 @@ def hostile_audit(hostile_names: tuple[str, ...]) -> fs.Audit:
 @pytest.fixture(scope="session")
 def hostile_results(hostile_audit: fs.Audit) -> dict[str, Any]:
     levels = {"<script>level</script>": (0.001, "because of </style><script>window.harmed=1</script>")}
-    dossier = hostile_audit.dossier(
-        0.2, reason="<b>no reason</b>", budgets=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels, threshold=0.5
+    dossier = hostile_audit.report(None,
+        0.2, reason="<b>no reason</b>", sizes=(0, 0.2, 0.4), grid=(-0.3, 0, 0.3), levels=levels, threshold=0.5
     )
-    return dossier_results(dossier, source={"file": "<u>file</u>.csv"})
+    return report_results(dossier, source={"file": "<u>file</u>.csv"})

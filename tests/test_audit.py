@@ -49,9 +49,9 @@ def test_sex_and_a_two_valued_outcome_can_be_audited():
     frame = fs.datasets.law_school("sex")
     graph = fs.CausalGraph.parse("sex -> ugpa -> lsat; ugpa <-> lsat", protected="sex", outcome="first_pf")
     audit = fs.Audit.fit(frame, graph)
-    assert audit.claim.predictor.is_logistic
+    assert audit.fitted.claim.predictor.is_logistic
     assert 0 < audit.cfu({PAIR: 0.5}) < 0.25
-    assert audit.baselines["unconstrained"].r2 >= audit.claim.predictor.r2
+    assert audit.baselines["unconstrained"].r2 >= audit.fitted.claim.predictor.r2
     assert "predictions are probabilities of 1" in audit.summary()
 
 
@@ -151,12 +151,12 @@ def test_refitted_without_changes_it_is_the_same_audit(options):
     graph = fs.CausalGraph.parse("a -> x -> z; a <-> z", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     audit = fs.Audit.fit(frame, graph, max_degree=2, **options)
-    again, P = audit.refitted(), {("a", "z"): 0.4}
+    again, P = audit.refit(), {("a", "z"): 0.4}
     assert again.cfu(P) == pytest.approx(audit.cfu(P), rel=1e-12)
     assert again.settings == audit.settings
     for name, baseline in audit.baselines.items():
         assert again.baselines[name].unfairness == pytest.approx(baseline.unfairness, rel=1e-9)
-        assert again.baseline_cfu(name, P) == pytest.approx(audit.baseline_cfu(name, P), rel=1e-9)
+        assert again.cfu_of_baseline(name, P) == pytest.approx(audit.cfu_of_baseline(name, P), rel=1e-9)
 
 
 def test_refitted_on_the_scale_of_log_odds_it_stays_there():
@@ -164,4 +164,4 @@ def test_refitted_on_the_scale_of_log_odds_it_stays_there():
     frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     audit = fs.Audit.fit(frame.assign(y=frame["y"] > 0), graph, max_degree=1, predictor_scale="log-odds")
     P = {("a", "z"): 0.4}
-    assert audit.refitted().cfu(P) == pytest.approx(audit.cfu(P), rel=1e-9)
+    assert audit.refit().cfu(P) == pytest.approx(audit.cfu(P), rel=1e-9)

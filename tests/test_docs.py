@@ -27,11 +27,11 @@ import pytest
 from click.testing import CliRunner
 
 import fairstress as fs
+from fairstress.analyses.curve import Curve
+from fairstress.analyses.people import People
+from fairstress.analyses.profile import Profile
+from fairstress.analyses.worst_case import WorstCase
 from fairstress.cli import main
-from fairstress.sensitivity.affected import Affected
-from fairstress.sensitivity.curve import Curve
-from fairstress.sensitivity.profile import Profile
-from fairstress.sensitivity.worst_case import WorstCase
 from fairstress.settings import read_settings
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ KNOWN = {
     "curve": Curve,
     "fs": fs,
     "graph": fs.CausalGraph,
-    "people": Affected,
+    "people": People,
     "profile": Profile,
     "worst_case": WorstCase,
 }

@@ -82,7 +82,7 @@ def test_measure_and_a_sturdier_predictor_are_options(fit, frame):
     assert same_cfu(fit('measure = "absolute"'), direct(frame, measure="absolute"))
     assert same_cfu(fit("measure = 0.9"), direct(frame, measure=0.9))
     sturdy = fit("[options.robust]", "p_max = 0.3", "weight = 3")
-    assert sturdy.sturdier.weight == 3
+    assert sturdy.robust_predictor.weight == 3
     assert same_cfu(sturdy, direct(frame, robust={"p_max": 0.3, "weight": 3}))
 
 

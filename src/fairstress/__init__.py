@@ -3,12 +3,20 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fairstress.errors import FairstressError, FairstressWarning, Status
+from fairstress.errors import (
+    DataError,
+    FairstressError,
+    FairstressWarning,
+    GraphError,
+    SettingError,
+    Status,
+)
 from fairstress.inputs.graph import CausalGraph
+from fairstress.options import Pairwise, Predictor, Robust, Search, Spectral
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
-    from fairstress import datasets
+    from fairstress import datasets, results
     from fairstress.audit import Audit
     from fairstress.estimators import CounterfactuallyFairClassifier, CounterfactuallyFairRegressor
 
@@ -17,13 +25,23 @@ __all__ = [
     "CausalGraph",
     "CounterfactuallyFairClassifier",
     "CounterfactuallyFairRegressor",
+    "DataError",
     "FairstressError",
     "FairstressWarning",
+    "GraphError",
+    "Pairwise",
+    "Predictor",
+    "Robust",
+    "Search",
+    "SettingError",
+    "Spectral",
     "Status",
     "__version__",
     "datasets",
+    "results",
 ]
 
+_MODULES = ("datasets", "results")
 _LATER = {
     "Audit": "fairstress.audit",
     "CounterfactuallyFairClassifier": "fairstress.estimators",  # scikit-learn takes longer to import than all the rest
@@ -33,8 +51,8 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     """Load what takes time to import when it is asked for."""
-    if name == "datasets":
-        return import_module("fairstress.datasets")
+    if name in _MODULES:
+        return import_module(f"fairstress.{name}")
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'fairstress' has no attribute '{name}'")

@@ -13,7 +13,7 @@ from typing import IO, Any
 import click
 
 from fairstress.errors import FairstressError, SettingError
-from fairstress.report.markup import printable
+from fairstress.report.text.markup import printable
 
 
 class _Group(click.Group):
@@ -54,19 +54,25 @@ def demo(output: Path) -> None:
     audit = fs.Audit.fit(frame, fs.CausalGraph.parse(text, **ends), **options)
     click.echo(audit.summary() + "\n")
     with _progress("profile of ugpa <-> lsat") as progress:
-        found = audit.profile(("ugpa", "lsat"), progress=progress)
-    click.echo(found.summary() + "\n")
+        profile = audit.profile(("ugpa", "lsat"), progress=progress)
+    click.echo(profile.summary() + "\n")
     audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
     with _progress("report") as progress:
-        agreed: dict[str, Any] = {"reason": "an example: agree on your own", "budgets": (0, 0.1, 0.2, 0.3, 0.4)}
-        dossier = audit.report(output, 0.2, source=law_school_source(), progress=progress, **agreed)
-    click.echo("If a hidden cause may lie behind race too:\n\n" + dossier.curve.summary())
-    for level, point in zip(dossier.levels, dossier.breaking_points, strict=True):
+        data = audit.report(
+            output,
+            0.2,
+            reason="an example: agree on your own",
+            sizes=(0, 0.1, 0.2, 0.3, 0.4),
+            source=law_school_source(),
+            progress=progress,
+        )
+    click.echo("If a hidden cause may lie behind race too:\n\n" + data.curve.summary())
+    for level, point in zip(data.levels, data.breaking_points, strict=True):
         click.echo(f"{level.name}, by its distance: {point}")
-    highest = dossier.curve.points[-1].p_max
-    for rival in dossier.rivals[1:]:
+    highest = data.curve.points[-1].p_max
+    for other in data.comparison[1:]:
         click.echo(
-            f"baseline {rival.predictor} itself, at the same correlation: {_from(rival.as_unfair_from, highest)}"
+            f"baseline {other.predictor} itself, at the same correlation: {_from(other.as_unfair_from, highest)}"
         )
     click.echo(f"\nReport written to {output}")
 
@@ -88,8 +94,9 @@ def _from(p_max: float | None, highest: float) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of the summary.")
 def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
-    from fairstress.report.page import write_page
-    from fairstress.report.results import dossier_results, results, write_results
+    from fairstress.report.data import collect
+    from fairstress.report.html.page import write_page
+    from fairstress.report.json import report_results, results, write_results
     from fairstress.settings import read_settings
 
     plan, quiet = read_settings(settings), quiet or as_json
@@ -103,10 +110,10 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
         click.echo("\n\n".join([audit.summary(), *(found.summary() for found in profiles)]))
     if report or plan.report is not None:
         with _progress("worst cases") as progress:
-            dossier = audit.dossier(**(plan.report or {}), profiles=profiles, progress=progress)
+            data = collect(audit, **(plan.report or {}), profiles=profiles, progress=progress)
         if not quiet:
-            click.echo("\n" + dossier.curve.summary())
-        content = dossier_results(dossier, source=plan.source())
+            click.echo("\n" + data.curve.summary())
+        content = report_results(data, source=plan.source())
     else:
         content = results(audit, profiles, source=plan.source())
     target = output or plan.output
@@ -127,7 +134,7 @@ def check(settings: Path, as_json: bool) -> None:
     """Say what the pairs of the TOML file SETTINGS can do to CFU, before any curve."""
     import json
 
-    from fairstress.report.results import check_results
+    from fairstress.report.json import check_results
     from fairstress.settings import read_settings
 
     with _progress("fit of the models"):
@@ -144,8 +151,8 @@ def check(settings: Path, as_json: bool) -> None:
 @click.option("--labels", is_flag=True, help="Show the labels of rows; they may name people.")
 def report(results: Path, output: Path | None, labels: bool) -> None:
     """Write the report of saved RESULTS as one HTML file."""
-    from fairstress.report.page import write_page
-    from fairstress.report.results import read_results
+    from fairstress.report.html.page import write_page
+    from fairstress.report.json import read_results
 
     target = output or results.with_suffix(".html")
     write_page(target, read_results(results), labels=labels)
@@ -199,7 +206,7 @@ def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as
 
 
 def _draw(graph: Any, path: Path) -> None:
-    from fairstress.report.graphs import plot_graph
+    from fairstress.report.plots.graphs import plot_graph
 
     if path.suffix.lower() not in PICTURES:
         raise SettingError(f"cannot draw to {str(path)!r}: give a file that ends in {', '.join(PICTURES)}")

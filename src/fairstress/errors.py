@@ -65,7 +65,7 @@ class Status(StrEnum):
     )
 
 
-def told(problem: BaseException) -> str:
+def describe_error(problem: BaseException) -> str:
     """Name an error that is not ours: a message such as ``'x'`` says little without its type."""
     return f"{type(problem).__name__}: {problem}"
 

@@ -21,16 +21,15 @@ from sklearn.utils.validation import (
 )
 
 from fairstress.audit import Audit
+from fairstress.claim.evaluate import predict_people
 from fairstress.errors import DataError, SettingError
 from fairstress.inputs.data import CLASSES, NUMBER, check_unique, column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
 from fairstress.inputs.supervised import graph_of
-from fairstress.model.counterfactual import residuals
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
-from fairstress.sensitivity.claim import LOG_ODDS
-from fairstress.threads import one_thread
+from fairstress.options import LOG_ODDS, Predictor, Robust
 
 
 class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
@@ -60,7 +59,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         penalise_constant: bool = False,
         embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
-        robust: Mapping[str, Any] | None = None,
+        robust: Robust | None = None,
         random_state: int | None = None,
     ) -> None:
         self.graph = graph
@@ -102,7 +101,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Give the names of what `transform` gives; ``input_features`` is there for scikit-learn and not used."""
         check_is_fitted(self)
-        return np.array(self.audit_.claim.view.names, dtype=object)
+        return np.array(self.audit_.fitted.claim.view.names, dtype=object)
 
     # ------------------------------------------------------------ inside
 
@@ -119,7 +118,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         settings["embedding"] = self.embedding or Polynomial.of
         settings["cv"] = _splits(self.cv, y)
         if self.robust is not None and outcome_type == CLASSES:
-            settings["predictor_scale"] = LOG_ODDS  # where a sturdier predictor can be found
+            settings["predictor"] = Predictor(scale=LOG_ODDS)  # where a robust predictor can be found
         weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
         self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings)
         self.graph_ = graph
@@ -148,18 +147,13 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
             self._names = _names_of_array(self.columns, values.shape[1])
         return pd.DataFrame(values, columns=list(self._names))
 
-    @one_thread
     def _look(self, frame: Any) -> tuple[Array, Array]:
         """Give (n,) predictions and (n, m) what they rest on, for people coded as the fit's own were."""
-        claim, rows = self.audit_.claim, code_newcomers(frame, self.audit_.table)
-        parts = []
-        for block in rows.blocks():
-            eps = residuals(claim.design, claim.model_a.weights, block)
-            parts.append((claim.predict(block, eps), claim.view.factual(block, eps)))
-        predicted, seen = (np.concatenate(part) for part in zip(*parts, strict=True))
-        if self.audit_.settings.predictor_scale == LOG_ODDS:
-            return np.asarray(special.expit(predicted)), seen
-        return predicted + self.audit_.table.origin, seen
+        fitted = self.audit_.fitted
+        predicted, inputs = predict_people(fitted.claim, code_newcomers(frame, fitted.table))
+        if fitted.settings.predictor_scale == LOG_ODDS:
+            return np.asarray(special.expit(predicted)), inputs
+        return predicted + fitted.table.origin, inputs
 
 
 class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
@@ -191,8 +185,8 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
     penalise_constant, embedding, mixed, random_state
         See `Audit.fit`.
     robust
-        Arguments of `Audit.robust`, such as ``{"p_max": 0.3, "weight": 10}``: predict by the sturdier predictor that
-        they describe. A classifier's audit is then on the scale of log-odds.
+        A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: predict by the robust predictor that it describes. A
+        classifier's audit is then on the scale of log-odds. Default: the fair predictor.
 
     Attributes
     ----------

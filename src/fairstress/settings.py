@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from fairstress.audit import Audit
-from fairstress.errors import DataError, SettingError, did_you_mean, told
+from fairstress.errors import DataError, SettingError, describe_error, did_you_mean
 from fairstress.inputs.data import check_unique
 from fairstress.inputs.graph import CausalGraph
+from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
 
 _KEYS: dict[str, tuple[type, ...]] = {
     "data": (str,),
@@ -45,10 +46,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "cv": (int,),
     "penalise_constant": (bool,),
     "outcome_type": (str,),
-    "predictor": (str,),
-    "predictor_input": (str,),
-    "predictor_gradient": (str,),
-    "predictor_scale": (str,),
+    "predictor": (str, dict),
     "measure": (str, float),
     "robust": (dict,),
     "random_state": (int,),
@@ -62,12 +60,21 @@ _PROFILE: dict[str, tuple[type, ...]] = {
 _REPORT: dict[str, tuple[type, ...]] = {
     "p_max": (int, float),
     "reason": (str,),
-    "budgets": (list,),
+    "sizes": (list,),
     "levels": (dict,),
-    "budget": (str,),
-    "min_eigenvalue": (int, float),
+    "budget": (str, dict),
+    "search": (dict,),
     "threshold": (int, float),
 }
+_PREDICTOR: dict[str, tuple[type, ...]] = {"model": (str,), "input": (str,), "gradient": (str,), "scale": (str,)}
+_ROBUST: dict[str, tuple[type, ...]] = {
+    "p_max": (int, float),
+    "weight": (int, float),
+    "budget": (str, dict),
+    "search": (dict,),
+}
+_BUDGET: dict[str, tuple[type, ...]] = {"kind": (str,), "min_eigenvalue": (int, float), "bounds": (dict,)}
+_SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,)}
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")
 _TYPE_NAMES = {
@@ -104,9 +111,10 @@ class Plan:
                 raise DataError(f"sample_weight names '{self.sample_weight}', which is not a column of the data{near}")
             weight = frame[self.sample_weight]
         options = dict(self.options)
-        if "predictor" in options:
-            options["predictor"] = load_predictor(options["predictor"], self.folder)
-        return Audit.fit(frame, self.graph, sample_weight=weight, **options)
+        predictor = options.get("predictor", {})
+        if "model" in predictor:
+            predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
+        return Audit.fit(frame, self.graph, sample_weight=weight, **{**options, "predictor": Predictor(**predictor)})
 
     def source(self) -> dict[str, str]:
         """Say which file was audited, with its checksum."""
@@ -126,17 +134,18 @@ def read_settings(path: Path) -> Plan:
     options, grid = content.get("options", {}), content.get("profile", {})
     _check_keys(options, _OPTIONS, "options.")
     _check_keys(grid, _PROFILE, "profile.")
-    _check_keys(content.get("report", {}), _REPORT, "report.")
+    report = content.get("report")
+    _check_keys(report or {}, _REPORT, "report.")
     graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
     folder = path.parent
     return Plan(
         data=folder / content["data"],
         graph=graph,
         sample_weight=content.get("sample_weight"),
-        options=options,
+        options=_read_options(options),
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
-        report=content.get("report"),
+        report=None if report is None else _read_choices(report, "report."),
         output=folder / content.get("output", f"{path.stem}-results.json"),
         folder=folder,
     )
@@ -178,7 +187,7 @@ def load_predictor(name: str, folder: Path) -> Any:
         with _modules_of(folder):
             found = importlib.import_module(module)
     except (Exception, SystemExit) as problem:  # a script may end by itself
-        raise SettingError(f"'options.predictor': cannot import {module!r} ({told(problem)})") from problem
+        raise SettingError(f"'options.predictor': cannot import {module!r} ({describe_error(problem)})") from problem
     if not hasattr(found, attribute):
         near = did_you_mean(attribute, [known for known in vars(found) if not known.startswith("_")])
         raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
@@ -203,7 +212,7 @@ def _unpickled(path: Path) -> Any:
     except FileNotFoundError:
         raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
     except Exception as problem:
-        raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({told(problem)})") from problem
+        raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({describe_error(problem)})") from problem
 
 
 # ---------------------------------------------------------------- checks
@@ -231,6 +240,55 @@ def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             wanted = " or ".join(_TYPE_NAMES[kind] for kind in kinds if not (kind is int and float in kinds))
             raise SettingError(f"'{prefix}{key}' is {value!r}: give {wanted}")
+
+
+# ---------------------------------------------------------------- values
+
+
+def _read_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn tables among the options into values; a predictor's model is loaded later."""
+    read = dict(options)
+    if "predictor" in read:
+        predictor = read["predictor"]
+        read["predictor"] = {"model": predictor} if isinstance(predictor, str) else predictor
+        _check_keys(read["predictor"], _PREDICTOR, "options.predictor.")
+    if "robust" in read:
+        _check_keys(read["robust"], _ROBUST, "options.robust.")
+        for key in ("p_max", "weight"):
+            if key not in read["robust"]:
+                raise SettingError(f"'options.robust' lacks '{key}': give both, such as {{p_max = 0.3, weight = 10}}")
+        read["robust"] = Robust(**_read_choices(read["robust"], "options.robust."))
+    return read
+
+
+def _read_choices(table: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Turn a budget and a search, where a table has them, into values."""
+    read = dict(table)
+    if isinstance(read.get("budget"), dict):
+        read["budget"] = _budget(read["budget"], f"{prefix}budget.")
+    if "search" in read:
+        _check_keys(read["search"], _SEARCH, f"{prefix}search.")
+        read["search"] = Search(**read["search"])
+    return read
+
+
+def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
+    """A budget as a table: its kind, and its options; pairs are written ``"ugpa <-> lsat"``."""
+    _check_keys(table, _BUDGET, prefix)
+    options = {key: value for key, value in table.items() if key != "kind"}
+    kind = type(read_budget(table.get("kind", Pairwise.kind)))
+    if kind is Spectral and "min_eigenvalue" in options:
+        raise SettingError(f"'{prefix}min_eigenvalue' is for the pairwise budget: the spectral one has its own floor")
+    if "bounds" in options:
+        options["bounds"] = {_pair(pair, prefix): limits for pair, limits in options["bounds"].items()}
+    return kind(**options)
+
+
+def _pair(text: str, prefix: str) -> tuple[str, str]:
+    ends = [end.strip() for end in text.split("<->")]
+    if len(ends) != 2 or not all(ends):
+        raise SettingError(f"'{prefix}bounds' names {text!r}: give two names joined by '<->', such as 'ugpa <-> lsat'")
+    return ends[0], ends[1]
 
 
 def _pairs(grid: Mapping[str, Any], graph: CausalGraph) -> tuple[tuple[str, str], ...]:

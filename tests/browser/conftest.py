@@ -15,7 +15,7 @@ from selenium import webdriver
 from sklearn.linear_model import LogisticRegression
 
 import fairstress as fs
-from fairstress.report.page import write_page
+from fairstress.report.html.page import write_page
 
 FLAGS = """
 --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
@@ -82,5 +82,5 @@ def brought_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = {"predictor": LogisticRegression(), "predictor_input": numbers, "predictor_gradient": "differences"}
     audit = fs.Audit.fit(frame, graph, penalty=1, degrees=dict.fromkeys("xzw", 1), random_state=0, **options)
     path = tmp_path_factory.mktemp("brought") / "page.html"
-    audit.report(path, 0.2, budgets=(0, 0.2), grid=tuple(np.linspace(-0.3, 0.3, 7)), threshold=0.5)
+    audit.report(path, 0.2, sizes=(0, 0.2), grid=tuple(np.linspace(-0.3, 0.3, 7)), threshold=0.5)
     return path

@@ -14,7 +14,7 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from fairstress.report.page import shown, write_page
+from fairstress.report.html.page import shown, write_page
 
 PAGES = ["law_page", "hostile_page", "brought_page"]
 

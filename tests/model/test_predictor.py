@@ -20,8 +20,8 @@ def frame(n: int = 400, *, binary: bool) -> pd.DataFrame:
 
 def design(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
     """The audited predictor's columns for every row, and its predictions."""
-    eps = residuals(audit.claim.design, audit.claim.model_a.weights, audit.table.rows)[audit.table.row_of]
-    return audit.claim.predictor.embedding.values(eps), audit.claim.predictor.predict(eps)
+    eps = residuals(audit.fitted.claim.design, audit.fitted.claim.model_a.weights, audit.fitted.table.rows)[audit.fitted.table.row_of]
+    return audit.fitted.claim.predictor.embedding.values(eps), audit.fitted.claim.predictor.predict(eps)
 
 
 @pytest.mark.parametrize("penalise_constant", [False, True])
@@ -36,23 +36,23 @@ def test_the_ridge_predictor_is_sklearns(penalise_constant):
     )
     Phi, predicted = design(audit)
     columns = Phi if penalise_constant else Phi[:, 1:]
-    other = Ridge(alpha=7.0, fit_intercept=not penalise_constant, tol=1e-12).fit(columns, audit.table.y)
+    other = Ridge(alpha=7.0, fit_intercept=not penalise_constant, tol=1e-12).fit(columns, audit.fitted.table.y)
     np.testing.assert_allclose(predicted, other.predict(columns), rtol=1e-9)
-    np.testing.assert_allclose(audit.claim.predictor.r2, other.score(columns, audit.table.y), rtol=1e-9)
+    np.testing.assert_allclose(audit.fitted.claim.predictor.r2, other.score(columns, audit.fitted.table.y), rtol=1e-9)
 
 
 def test_the_logistic_predictor_is_sklearns():
     audit = fs.Audit.fit(frame(binary=True), GRAPH, predictor_degree=2, predictor_penalty=3.0, **STRUCTURE)
-    assert audit.table.outcome_levels == ("hired", "not")
+    assert audit.fitted.table.outcome_levels == ("hired", "not")
     Phi, predicted = design(audit)
-    other = LogisticRegression(C=1 / 3.0, solver="newton-cholesky", tol=1e-10).fit(Phi[:, 1:], audit.table.y)
+    other = LogisticRegression(C=1 / 3.0, solver="newton-cholesky", tol=1e-10).fit(Phi[:, 1:], audit.fitted.table.y)
     np.testing.assert_allclose(predicted, other.predict_proba(Phi[:, 1:])[:, 1], rtol=1e-6)
 
 
 def test_the_gradient_of_a_logistic_cfu_is_the_limit_of_differences():
     audit = fs.Audit.fit(frame(binary=True), GRAPH, predictor_degree=2, predictor_penalty=3.0, **STRUCTURE)
     pair = ("x", "z")
-    assert audit.cfu({pair: 0.7}) > 1e-3 * audit.outcome_variance
+    assert audit.cfu({pair: 0.7}) > 1e-3 * audit.fitted.outcome_variance
     numeric = (audit.cfu({pair: 0.7 + 1e-5}) - audit.cfu({pair: 0.7 - 1e-5})) / 2e-5
     np.testing.assert_allclose(audit.gradient({pair: 0.7})[pair], numeric, rtol=1e-5)
 
@@ -60,8 +60,8 @@ def test_the_gradient_of_a_logistic_cfu_is_the_limit_of_differences():
 def test_cross_validation_of_a_two_valued_outcome_chooses_as_held_out_likelihood_does():
     table = frame(binary=True)
     audit = fs.Audit.fit(table, GRAPH, penalties=[0.1, 10.0, 1000.0], max_degree=2, **STRUCTURE)
-    eps = residuals(audit.claim.design, audit.claim.model_a.weights, audit.table.rows)[audit.table.row_of]
-    y, best = audit.table.y, {}
+    eps = residuals(audit.fitted.claim.design, audit.fitted.claim.model_a.weights, audit.fitted.table.rows)[audit.fitted.table.row_of]
+    y, best = audit.fitted.table.y, {}
     for degree in (1, 2):
         powers = [(j, k) for j in range(degree + 1) for k in range(degree + 1 - j) if j + k]
         Phi = np.column_stack([eps[:, 0] ** j * eps[:, 1] ** k for j, k in powers])

@@ -35,8 +35,8 @@ def test_it_is_the_threshold_model_without_confounding():
     frame = fs.datasets.simulate(graph, 5_000, random_state=2).frame
     audit = fs.Audit.fit(frame, graph, degrees={"z": 1, "x": 1}, penalty=0, predictor_degree=1, predictor_penalty=0)
     z = audit.graph.features.index("z")
-    found = probit(audit.table.rows, lambda block: np.column_stack([np.ones(block.a.size), block.x[:, z]]))
-    assert found.weights == pytest.approx(audit.claim.model_a.weights[-2:], abs=1e-10)
+    found = probit(audit.fitted.table.rows, lambda block: np.column_stack([np.ones(block.a.size), block.x[:, z]]))
+    assert found.weights == pytest.approx(audit.fitted.claim.model_a.weights[-2:], abs=1e-10)
 
 
 def test_a_weight_of_two_is_the_row_twice_and_repeated_columns_change_no_index():

@@ -32,7 +32,7 @@ def random_start(claim, rng):
 
 def log_density_of_row(audit, found, i):
     """Log of the integral of the joint normal density of all errors over those of A that give the observed level."""
-    rows, design = audit.claim.rows, audit.claim.design
+    rows, design = audit.fitted.claim.rows, audit.fitted.claim.design
     d, scales = design.feature_of.size, np.append(1.0, found.scales)
     errors = rows.x[i] - design.fitted(rows.a[i : i + 1], rows.x[i : i + 1], found.weights[:d])[0]
     h = float(design.protected.values(rows.a[i : i + 1], rows.x[i : i + 1])[0] @ found.weights[d:])
@@ -45,14 +45,14 @@ def log_density_of_row(audit, found, i):
 @pytest.mark.parametrize("graph", [ROOT, PARENT], ids=["root", "with parents"])
 def test_the_log_likelihood_is_the_joint_density_integrated_over_the_latent_attribute(graph):
     audit = fitted(graph, n=40, penalty=3.0)
-    found = audit.claim.system.fits(P[None], audit.claim.model_a, check_minima=True)[0]
+    found = audit.fitted.claim.system.fits(P[None], audit.fitted.claim.model_a, check_minima=True)[0]
     expected = sum(log_density_of_row(audit, found, i) for i in range(40))
     np.testing.assert_allclose(found.log_likelihood, expected, rtol=1e-10)
 
 
 def raw_objective(audit, v):
     """``F`` from rows, in weights, log scales and gamma; the conditional of A by the precision of all errors."""
-    rows, design, m = audit.claim.rows, audit.claim.design, 2
+    rows, design, m = audit.fitted.claim.rows, audit.fitted.claim.design, 2
     d = design.feature_of.size
     w, t, gamma = v[:d], v[d : d + m], v[d + m :]
     e = (rows.x - design.fitted(rows.a, rows.x, w)) / np.exp(t)
@@ -61,15 +61,15 @@ def raw_objective(audit, v):
     chance = stats.norm.logcdf(rows.a * (h - e @ K[0, 1:] / K[0, 0]) * np.sqrt(K[0, 0]))
     quadratic = np.einsum("ij,jk,ik->i", e, np.linalg.inv(P[1:, 1:]), e)
     fit = rows.weight @ (quadratic - 2 * chance) + 2 * rows.n * t.sum()
-    return fit + audit.claim.system.features.penalties @ w**2
+    return fit + audit.fitted.claim.system.features.penalties @ w**2
 
 
 @pytest.mark.parametrize("graph", [ROOT, PARENT], ids=["root", "with parents"])
 @pytest.mark.parametrize("penalty", [0.0, 20.0])
 def test_the_fit_is_the_optimum_that_scipy_finds_on_raw_rows(graph, penalty):
     audit = fitted(graph, penalty=penalty)
-    found = audit.claim.system.fits(P[None], audit.claim.model_a, check_minima=True)[0]
-    d = audit.claim.design.feature_of.size
+    found = audit.fitted.claim.system.fits(P[None], audit.fitted.claim.model_a, check_minima=True)[0]
+    d = audit.fitted.claim.design.feature_of.size
     v = np.concatenate([found.weights[:d], found.log_scales, found.weights[d:]])
     np.testing.assert_allclose(found.objective, raw_objective(audit, v), rtol=1e-12)
     other = optimize.minimize(lambda v: raw_objective(audit, v), np.zeros(v.size), options={"gtol": 1e-3})
@@ -82,7 +82,7 @@ def test_the_fit_is_the_optimum_that_scipy_finds_on_raw_rows(graph, penalty):
 def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty):
     system = (audit := fitted(PARENT, n=60, penalty=penalty)).claim.system
     rng = np.random.default_rng(0)
-    at, z = system._at(P), system._coordinates(random_start(audit.claim, rng))
+    at, z = system._at(P), system._coordinates(random_start(audit.fitted.claim, rng))
     _, g, H = system._objective(z, at)
     step = 1e-6 * np.eye(z.size)
     up, down = ([system._objective(z + s, at) for s in sign * step] for sign in (1, -1))
@@ -97,7 +97,7 @@ def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty
 @pytest.mark.parametrize("graph", [ROOT, PARENT], ids=["root", "with parents"])
 def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit(graph):
     audit = fitted(graph)
-    claim, rng = audit.claim, np.random.default_rng(0)
+    claim, rng = audit.fitted.claim, np.random.default_rng(0)
     starts = [random_start(claim, rng) for _ in range(20)]
     for start in starts:
         curvature = np.linalg.eigvalsh(
@@ -119,7 +119,7 @@ def test_two_minima_are_found_the_lower_is_reported_and_the_status_says_so():
     frame = fs.datasets.simulate(ROOT, 30, weights=weights, random_state=107).frame
     audit = fs.Audit.fit(frame, ROOT, degrees={"x": 1, "z": 1}, penalty=300.0, **OPTIONS)
     near = np.array([[1, 0.3, -0.3], [0.3, 1, 0.5], [-0.3, 0.5, 1]])
-    claim, rng = audit.claim, np.random.default_rng(0)
+    claim, rng = audit.fitted.claim, np.random.default_rng(0)
     found = claim.system.fits(near[None], claim.model_a, check_minima=True)[0]
     assert found.status is Status.TWO_MINIMA
     starts = [claim.model_a, *(random_start(claim, rng) for _ in range(20))]
@@ -177,11 +177,11 @@ def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own
 
 def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_are_kept(monkeypatch):
     audit = fitted(ROOT, n=2 * BLOCK + 50)  # three blocks
-    kept = audit.claim.system.fits(P[None], audit.claim.model_a, check_minima=False)[0]
-    assert len(audit.claim.system._columns) == 3
+    kept = audit.fitted.claim.system.fits(P[None], audit.fitted.claim.model_a, check_minima=False)[0]
+    assert len(audit.fitted.claim.system._columns) == 3
     monkeypatch.setattr(threshold, "KEPT", 0)
-    system = ThresholdSystem(audit.claim.system.features, audit.claim.design, audit.claim.rows)
-    anew = system.fits(P[None], audit.claim.model_a, check_minima=False)[0]
+    system = ThresholdSystem(audit.fitted.claim.system.features, audit.fitted.claim.design, audit.fitted.claim.rows)
+    anew = system.fits(P[None], audit.fitted.claim.model_a, check_minima=False)[0]
     assert not system._columns
     np.testing.assert_array_equal(anew.weights, kept.weights)
 
@@ -231,7 +231,7 @@ def test_a_tiny_group_is_fitted_like_any_other(minority):
     frame["a"] = np.where(np.arange(400) < minority, 1, -1)
     audit = fs.Audit.fit(frame, ROOT, degrees={"x": 1, "z": 1}, penalty=0, **OPTIONS)
     rng = np.random.default_rng(0)
-    fits = [audit.claim.system.fits(P[None], random_start(audit.claim, rng), check_minima=False)[0] for _ in range(5)]
+    fits = [audit.fitted.claim.system.fits(P[None], random_start(audit.fitted.claim, rng), check_minima=False)[0] for _ in range(5)]
     for found in fits:
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.weights, fits[0].weights, rtol=1e-7, atol=1e-8)

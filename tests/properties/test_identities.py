@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import fairstress as fs
+from fairstress.claim.evaluate import evaluate
 from fairstress.inputs.data import read_table
 from fairstress.model.design import build_design, describer, structural_moments
 from fairstress.model.embedding import Polynomial
-from fairstress.sensitivity.evaluate import evaluate
 
 quick = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
@@ -81,14 +81,14 @@ def _correlation(rng: np.random.Generator, m: int) -> np.ndarray:
 @given(cases())
 def test_independent_errors_leave_the_claim_exactly_true(case):
     audit = case.audit()
-    assert audit.cfu(np.eye(len(audit.variables))) < 1e-20 * audit.outcome_variance
+    assert audit.cfu(np.eye(len(audit.variables))) < 1e-20 * audit.fitted.outcome_variance
 
 
 @quick
 @given(cases(saturated=True))
 def test_a_saturated_unpenalised_model_is_unmoved_by_any_feature_correlation(case):
     audit = case.audit(penalty=0)
-    assert audit.cfu(case.P) < 1e-20 * audit.outcome_variance
+    assert audit.cfu(case.P) < 1e-20 * audit.fitted.outcome_variance
 
 
 @quick
@@ -183,12 +183,12 @@ def test_moments_of_chunks_add_up_to_the_moments_of_the_whole(case, k):
 def test_the_gradient_is_the_limit_of_differences_where_cfu_is_visible(case):
     # a penalty as large as the data moves CFU well above rounding in almost every model
     audit = case.audit(penalty=float(len(case.frame)))
-    found = evaluate(audit.claim, case.P, gradient=True)
-    assume(found.value >= 1e-3 * audit.outcome_variance)
+    found = evaluate(audit.fitted.claim, case.P, gradient=True)
+    assume(found.value >= 1e-3 * audit.fitted.outcome_variance)
     j, k = 0, len(audit.variables) - 1
     step = np.zeros_like(case.P)
     step[j, k] = step[k, j] = 1e-5
-    numeric = (evaluate(audit.claim, case.P + step).value - evaluate(audit.claim, case.P - step).value) / 2e-5
+    numeric = (evaluate(audit.fitted.claim, case.P + step).value - evaluate(audit.fitted.claim, case.P - step).value) / 2e-5
     # central differences: relative error of the order of step^2 times curvature, and rounding / step
     scale = np.abs(found.gradient).max()
     np.testing.assert_allclose(found.gradient[j, k] + found.gradient[k, j], numeric, rtol=1e-5, atol=1e-6 * scale)

@@ -62,7 +62,7 @@ def test_weights_for_a_given_covariance_are_those_of_linearmodels(which: int) ->
     case = STORED["sur_at_given_covariances"]
     audit, point = audit_of(case), case["points"][which]
     P = audit.model_b(pairs_of(point)).correlation.to_numpy()
-    w = _profile(audit.claim.system, np.linalg.inv(P)[None], np.log(scales_of(point, audit))[None]).w[0]
+    w = _profile(audit.fitted.claim.system, np.linalg.inv(P)[None], np.log(scales_of(point, audit))[None]).w[0]
     separate = audit.model_a.weights
     assert np.abs(w - separate).max() > VISIBLE  # correlated errors matter in this graph
     np.testing.assert_allclose(w, weights_of(point["weights"], separate), **DIGITS)
@@ -112,7 +112,7 @@ def test_penalised_polynomial_model_b_minimises_the_objective_with_every_monomia
     case = STORED["penalised"]
     audit, point = audit_of(case, penalty=case["penalty"], penalise_constant=True), case["points"][which]
     model = audit.model_b(pairs_of(point))
-    system = audit.claim.system
+    system = audit.fitted.claim.system
     once = replace(system, penalties=np.full(system.penalties.size, case["penalty"]))  # equal monomials as if one
     assert np.abs(model.weights - fit(once, model.correlation.to_numpy()).weights).max() > VISIBLE
     assert_same_fit(model, point, audit)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 
 import fairstress as fs
 from fairstress.cli import main
-from fairstress.report.markup import (
+from fairstress.report.text.markup import (
     Sheet,
     fill,
     printable,
@@ -219,9 +219,9 @@ def test_a_brought_predictor_of_columns_is_not_reported_as_fair():
     options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "predictor_gradient": "differences"}
     audit = fs.Audit.fit(frame, graph, predictor=LinearRegression(), predictor_input="features", **options)
     text = audit.to_markdown()
-    assert f"| CFU under Model A | {audit.cfu_under_model_a:.4g} |" in text
+    assert f"| CFU under Model A | {audit.cfu({}):.4g} |" in text
     assert "| Audited predictor | LinearRegression on features; R2 " in text
-    assert f"| Baseline blind | CFU under Model A {audit.baseline_cfu('blind', {}):.4g}; R2 " in text
+    assert f"| Baseline blind | CFU under Model A {audit.cfu_of_baseline('blind', {}):.4g}; R2 " in text
 
 
 def test_a_curve_of_another_measure_has_no_share_of_the_variance():

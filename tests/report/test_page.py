@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fairstress as fs
-from fairstress.report.page import render_page, shown
-from fairstress.report.results import dossier_results, read_results, write_results
+from fairstress.report.html.page import render_page, shown
+from fairstress.report.json import read_results, report_results, write_results
 
 VOID = {"meta", "link", "input", "br"}
 OWN_WORDS = {"p_max", "CFU", "R²", "SHA-256", "0 under Model A", "(CFU) is 0:", "5 %", "25 %", "75 %", "95 %"}
@@ -169,7 +169,7 @@ def test_every_kind_of_attribute_and_outcome_has_its_page(kind):
     if kind == "two-valued outcome":
         frame["y"] = (frame["y"] > 0).astype(int)
     audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
-    results = dossier_results(audit.dossier(0.3, budgets=(0, 0.3), grid=(-0.3, 0, 0.3)))
+    results = report_results(audit.report(None, 0.3, sizes=(0, 0.3), grid=(-0.3, 0, 0.3)))
     reader = Reader(render_page(results))
     known = {value for value in leaves(results) if isinstance(value, int | float)}
     assert {value for value, _ in reader.numbers} <= known

@@ -12,8 +12,8 @@ import pytest
 
 import fairstress as fs
 from fairstress.errors import SettingError
-from fairstress.report.graphs import lay_out, plot_graph
-from fairstress.report.style import LONGEST, words
+from fairstress.report.plots.graphs import lay_out, plot_graph
+from fairstress.report.plots.style import LONGEST, words
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -43,7 +43,7 @@ def curve(audit):
 def benchmarks(audit):
     """A further column that has a little to do with both features."""
     rng = np.random.default_rng(1)
-    x, z = audit.table.rows.x[audit.table.row_of].T
+    x, z = audit.fitted.table.rows.x[audit.fitted.table.row_of].T
     return audit.benchmarks(columns=pd.DataFrame({"age": x + z + 3 * rng.normal(size=x.size)}))
 
 
@@ -262,7 +262,7 @@ def test_without_matplotlib_a_sentence_names_the_extra():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "import fairstress as fs\n"
-        "from fairstress.report.graphs import plot_graph\n"
+        "from fairstress.report.plots.graphs import plot_graph\n"
         "graph = fs.CausalGraph.parse('a -> x', protected='a', outcome='y')\n"
         "try: plot_graph(graph)\n"
         "except fs.FairstressError as problem: print(problem)\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairstress.report.page import shown
+from fairstress.report.html.page import shown
 
 MINUS = "\N{MINUS SIGN}"
 TEXT = (Path(__file__).parents[2] / "docs" / "reading_a_report.md").read_text(encoding="utf-8")

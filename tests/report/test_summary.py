@@ -85,7 +85,7 @@ def test_a_worst_case_says_what_its_budget_can_do_and_that_more_takes_more(law_a
     text = flat(found.summary())
     assert f"can bring CFU to {found.value:.4g}; a larger value takes one beyond it." in text
     assert "only if it explains 50 % or more of one error's variance" in text
-    low, _ = law_audit.bounds(law_audit.total_effect("lsat"), 0.5)
+    low, _ = law_audit.bounds(law_audit.effect("lsat"), 0.5)
     assert "a smaller value takes one beyond it" in flat(low.summary())
     assert "takes one beyond it" not in flat(replace(found, status=Status.OUTSIDE).summary())
 

@@ -11,8 +11,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairstress as fs
-from fairstress.report.page import render_page, shown
-from fairstress.report.results import dossier_results, read_results, write_results
+from fairstress.report.html.page import render_page, shown
+from fairstress.report.json import read_results, report_results, write_results
 
 TEXT = "a -> x -> z; x <-> z"
 NEVER = ("compliant", "compliance", "guarantee", "debias", "unbiased")
@@ -25,8 +25,8 @@ def gathered(text: str = TEXT, *, classes: bool = False, questions: Any = None, 
     if classes:
         frame["y"] = np.where(frame["y"] > 0, "yes", "no")
     settings = {"penalty": 1, "degrees": dict.fromkeys(graph.features, 1), "random_state": 0, **options}
-    asked = {"budgets": (0, 0.3), "grid": (-0.3, 0, 0.3), **(questions or {})}
-    return dossier_results(fs.Audit.fit(frame, graph, **settings).dossier(0.3, **asked))
+    asked = {"sizes": (0, 0.3), "grid": (-0.3, 0, 0.3), **(questions or {})}
+    return report_results(fs.Audit.fit(frame, graph, **settings).report(None, 0.3, **asked))
 
 
 def read(results: dict[str, Any]) -> str:
@@ -134,7 +134,7 @@ def test_several_protected_columns_are_counted_each_and_together():
     frame = fs.datasets.simulate(fs.CausalGraph.parse(TEXT, protected="a", outcome="y"), 300, random_state=0).frame
     frame = frame.assign(b=np.where(np.arange(300) % 3, "left", "right"))
     audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1})
-    text = read(dossier_results(audit.dossier(0.3, budgets=(0, 0.3), grid=(0,))))
+    text = read(report_results(audit.report(None, 0.3, sizes=(0, 0.3), grid=(0,))))
     assert "of these, b: left200 rows" in text
     assert "of these, b: right100 rows" in text
 

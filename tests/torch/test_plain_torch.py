@@ -56,7 +56,7 @@ def test_one_alternation_gives_the_regression_functions_of_model_a(audit, proble
     Phi = plain_torch.embed_all(problem)
     eps = plain_torch.residuals(problem, Phi, plain_torch.fit_model_a(problem, Phi).weights)
     theirs = (problem.x - eps).T.numpy()
-    claim, table = audit.claim, audit.table
+    claim, table = audit.fitted.claim, audit.fitted.table
     ours = claim.design.fitted(table.rows.a, table.rows.x, claim.model_a.weights)[table.row_of]
     # standard deviations: the paper stops after one alternation, which leaves 6e-7 to fairstress's optimum
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-6)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.checks import finite
 from fairstress.errors import DataError, SettingError
 from fairstress.inputs.rows import Array, IntArray, Rows, join
 
@@ -46,7 +47,7 @@ class ProtectedCoding:
     def code(self, level: Any) -> float:
         """Give the code of a level, or of a number's value."""
         if self.levels is None:
-            return (_finite(level, f"the value of '{self.name}'") - self.mean) / self.deviation
+            return (finite(level, f"the value of '{self.name}'") - self.mean) / self.deviation
         if level not in self.levels:
             raise SettingError(f"{level!r} is not a level of '{self.name}': give {_alternatives(self.levels)}")
         return self.codes[self.levels.index(level)]
@@ -206,7 +207,7 @@ def _code_number(
         if shift is not None:
             raise SettingError("shift and contrast are both given: give one of them")
         return replace(coding, targets=_targets(coding, contrast)), a
-    return replace(coding, shift=deviation if shift is None else _finite(shift, "shift", zero=False)), a
+    return replace(coding, shift=deviation if shift is None else finite(shift, "shift", zero=False)), a
 
 
 def _targets(coding: ProtectedCoding, contrast: Any) -> tuple[float, ...]:
@@ -217,16 +218,6 @@ def _targets(coding: ProtectedCoding, contrast: Any) -> tuple[float, ...]:
     if not targets:
         raise SettingError("contrast is empty: give the levels, or values, that people are moved to")
     return targets
-
-
-def _finite(value: Any, name: str, *, zero: bool = True) -> float:
-    try:
-        number = float("nan") if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not np.isfinite(number) or (number == 0 and not zero):
-        raise SettingError(f"{name} is {value!r}: give a finite number{'' if zero else ' other than 0'}")
-    return number
 
 
 def _alternatives(levels: Iterable[Any]) -> str:

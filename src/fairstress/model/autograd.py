@@ -42,7 +42,7 @@ def module_slopes(module: Any, Z: Array) -> tuple[Array, Array]:
         if not out.requires_grad:
             raise SettingError(
                 f"predictor {type(module).__name__} gives numbers that PyTorch cannot differentiate by its inputs, as "
-                "steps or detached tensors are: give predictor_gradient='none'"
+                "steps or detached tensors are: give gradient='none'"
             )
         (slopes,) = torch.autograd.grad(out.sum(), tensor, materialize_grads=True)
     return np.asarray(out.detach().double().cpu().numpy()), np.asarray(slopes.double().cpu().numpy())

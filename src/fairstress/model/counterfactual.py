@@ -11,8 +11,8 @@ from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Design
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+@dataclass(frozen=True, slots=True, eq=False)
+class FactualBlock:
     """One block of people in the factual world, as Model A sees them: what all versions of Model B start from."""
 
     block: Rows
@@ -21,11 +21,11 @@ class People:
     predicted: Array  # (r,) what the audited predictor makes of them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Worlds:
     """The same people with A set to another value under g versions of Model B."""
 
-    people: People
+    factual: FactualBlock
     x_cf: Array  # (g, r, m) features under Model B
     eps_cf: Array  # (g, r, m) false residuals: what Model A takes for noise in the counterfactual person
     phi_cf: dict[int, Array]  # per equation that moves: its columns (g, r, d), or (1, r, d) where all worlds agree
@@ -37,7 +37,7 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
     return np.asarray(block.x - design.fitted(block.a, block.x, w))
 
 
-def meet(design: Design, w_A: Array, predict: Callable[[Rows, Array], Array], block: Rows) -> People:
+def factual_block(design: Design, w_A: Array, predict: Callable[[Rows, Array], Array], block: Rows) -> FactualBlock:
     """Work out for one block what no version of Model B changes."""
     eps, phi = np.empty(block.x.T.shape), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
@@ -45,10 +45,10 @@ def meet(design: Design, w_A: Array, predict: Callable[[Rows, Array], Array], bl
         eps[j] = block.x[:, j] - columns @ w_A[where]
         if equation.moves:
             phi[j] = columns
-    return People(block, phi, eps.T, predict(block, eps.T))
+    return FactualBlock(block, phi, eps.T, predict(block, eps.T))
 
 
-def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
+def worlds(design: Design, w_A: Array, w_B: Array, factual: FactualBlock) -> Worlds:
     """Walk through the graph with the protected attribute changed, for weights w_B (g, D) of Model B.
 
     With the noise ``delta = x - Phi w_B`` kept (abduction) and A set to a' (action), prediction gives
@@ -56,23 +56,29 @@ def worlds(design: Design, w_A: Array, w_B: Array, people: People) -> Worlds:
     ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Edges that are called fair carry factual values, in
     both. Features that no unfair path from A leads to stay as they are.
     """
-    block = people.block
+    block = factual.block
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
-    eps_cf = np.repeat(people.eps.T[:, None], len(w_B), axis=1)
+    eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
     phi_cf, change = {}, {}
-    for j, phi in people.phi.items():
+    for j, phi in factual.phi.items():
         equation, where = design.equations[j], design.slices[j]
-        agree = not any(k in people.phi for _, k in equation.unfair)
+        agree = not any(k in factual.phi for _, k in equation.unfair)
         seen = x_cf[:, :1] if agree else x_cf
         phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0), block)
         change[j] = phi_cf[j] - phi
         x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
         eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
-    return Worlds(people, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), phi_cf, change)
+    return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), phi_cf, change)
 
 
 def weight_gradient(
-    design: Design, w_A: Array, w_B: Array, found: Worlds, *, g_eps: Array | None = None, g_x: Array | None = None
+    design: Design,
+    w_A: Array,
+    w_B: Array,
+    counterfactual: Worlds,
+    *,
+    g_eps: Array | None = None,
+    g_x: Array | None = None,
 ) -> Array:
     """Pull gradients (r, m) in the false residuals and the features back to the weights w_B (D,) of the first world.
 
@@ -80,17 +86,17 @@ def weight_gradient(
     ``xbar_j = h_j + g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
     ``d/dw_j = sum_i (phi'_ij - phi_ij) xbar_ij``.
     """
-    g = np.zeros_like(found.people.eps) if g_eps is None else g_eps
+    g = np.zeros_like(counterfactual.factual.eps) if g_eps is None else g_eps
     x_bar = np.array(g if g_x is None else g + g_x, order="F")
     c_w = np.zeros(w_B.size)
-    for j in reversed(found.change):
+    for j in reversed(counterfactual.change):
         equation, where = design.equations[j], design.slices[j]
-        c_w[where] = found.change[j][0].T @ x_bar[:, j]
-        moving = [(position, k) for position, k in equation.unfair if k in found.change]
+        c_w[where] = counterfactual.change[j][0].T @ x_bar[:, j]
+        moving = [(position, k) for position, k in equation.unfair if k in counterfactual.change]
         if moving:
             W = np.column_stack([w_B[where], w_A[where]])
-            block = found.people.block
-            slopes = equation.slopes(block.a_cf, found.x_cf[0], block, found.phi_cf[j][0], W)
+            block = counterfactual.factual.block
+            slopes = equation.slopes(block.a_cf, counterfactual.x_cf[0], block, counterfactual.phi_cf[j][0], W)
             for position, k in moving:
                 x_bar[:, k] += x_bar[:, j] * slopes[:, position, 0] - g[:, j] * slopes[:, position, 1]
     return c_w

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray
-from fairstress.model.design import Design, Moments
+from fairstress.model.design import Equation, Moments
 from fairstress.model.linear import ridge, solve
 
 Mask = NDArray[np.bool_]
@@ -24,7 +24,7 @@ MAX_STEPS = 100
 SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its last step still doubles the digits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """Weights and scales at one correlation of the errors, in standardised units."""
 
@@ -41,7 +41,7 @@ class Fit:
         return np.asarray(np.exp(self.log_scales))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class System:
     """What a fit needs to know: the moments, the equation of each weight and its penalty."""
 
@@ -163,24 +163,23 @@ def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:
     return np.asarray(P_inverse @ (u[:, None] * B * u) @ P_inverse)
 
 
-def check_noise(moments: Moments, design: Design) -> None:
+def check_noise(alone: System, equation: Equation) -> None:
     """Refuse a variable that its parents determine: without noise there is nothing to abduct."""
-    for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
-        G, c, s = moments.G[where, where], moments.C[where, j], float(moments.S[j, j])
-        w = ridge(G, c, 1e-10 * np.diag(G))
-        if s - 2 * w @ c + w @ G @ w < 1e-8 * s:
-            kind = "feature" if equation.column >= 0 else "the protected attribute"
-            raise DataError(
-                f"{kind} '{equation.feature}' is an exact function of its parents, so that it has no error to "
-                "compare: remove it from the graph, or its edges"
-            )
+    G, c, s = alone.moments.G, alone.moments.C[:, 0], float(alone.moments.S[0, 0])
+    w = ridge(G, c, 1e-10 * np.diag(G))
+    if s - 2 * w @ c + w @ G @ w < 1e-8 * s:
+        kind = "feature" if equation.column >= 0 else "the protected attribute"
+        raise DataError(
+            f"{kind} '{equation.feature}' is an exact function of its parents, so that it has no error to "
+            "compare: remove it from the graph, or its edges"
+        )
 
 
 # ---------------------------------------------------------------- mathematics
 # Every array has a leading axis: the fits that are made side by side.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Point:
     """The profile objective at some t, the weights at their optimum."""
 

@@ -13,7 +13,7 @@ from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StructuralModel:
     """Model A, or Model B at one correlation, on the scale of the standardised features.
 
@@ -60,7 +60,7 @@ def name_model(fitted: Fit, design: Design) -> StructuralModel:
     )
 
 
-def name_counterfactuals(table: Table, x_cf: Array) -> pd.DataFrame:
+def counterfactual_frame(table: Table, x_cf: Array) -> pd.DataFrame:
     """Put names to the contrasts' counterfactual features (r, m), one row per person and value, in its units."""
     moved, origin = table.protected.contrasts(table.rows)
     frame = pd.DataFrame(table.scaling.undo(x_cf), columns=list(table.graph.features))

@@ -28,7 +28,7 @@ ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT = "analytic", "autograd", "differen
 
 
 class AnyPredictor(Protocol):
-    """What an audit asks of a predictor, be it its own or brought."""
+    """What an audit asks of a predictor, be it built in or the user's."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class AnyPredictor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Predictor:
+class PolynomialPredictor:
     """A fitted ``f(z) = phi(z)' theta``, through the logistic function for a two-valued outcome."""
 
     embedding: Polynomial
@@ -143,7 +143,7 @@ class LogOdds:
 
 def on_log_odds(predictor: AnyPredictor) -> AnyPredictor:
     """The same predictor on the scale of log-odds."""
-    if isinstance(predictor, Predictor):
+    if isinstance(predictor, PolynomialPredictor):
         return replace(predictor, is_logistic=False)  # its linear part, which keeps all digits
     return LogOdds(predictor)
 
@@ -152,23 +152,25 @@ def _log_odds(p: Array) -> Array:
     if not ((p > 0) & (p < 1)).all():
         worst = p.flat[int(np.argmax(np.abs(p - 0.5)))]
         raise SettingError(
-            f"predictor_scale is 'log-odds', but the predictor gives {worst:g} for someone, whose log-odds are not "
-            "finite: give a predictor of probabilities strictly between 0 and 1, or predictor_scale='probability'"
+            f"the predictor's scale is 'log-odds', but it gives {worst:g} for someone, whose log-odds are not "
+            "finite: give a predictor of probabilities strictly between 0 and 1, or scale='probability'"
         )
     return np.asarray(special.logit(p))
 
 
 def fit_predictor(
     rows: Rows, source: Source, degree: int, penalty: float, *, is_logistic: bool, penalise_constant: bool
-) -> Predictor:
+) -> PolynomialPredictor:
     """Fit a polynomial of some degree under some penalty."""
     embedding = Polynomial.of(source.inputs, degree)
     penalties = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
-    gram = outcome_moments(rows, lambda block: embedding.values(source.gather(block))).G
-    check_independent(gram + np.diag(penalties), embedding.terms, "the predictor", penalty)
-    fit_weights = _logistic if is_logistic else _least_squares
-    weights, r2 = fit_weights(rows, embedding, source, penalties)
-    return Predictor(embedding, weights, degree, penalty, is_logistic, r2)
+    moments = outcome_moments(rows, lambda block: embedding.values(source.gather(block)))
+    check_independent(moments.G + np.diag(penalties), embedding.terms, "the predictor", penalty)
+    if is_logistic:
+        weights, r2 = _logistic(rows, embedding, source, penalties)
+    else:
+        weights, r2 = _least_squares(moments, penalties)
+    return PolynomialPredictor(embedding, weights, degree, penalty, is_logistic, r2)
 
 
 def check_independent(N: Array, terms: Sequence[str], where: str, penalty: float) -> None:
@@ -196,9 +198,8 @@ def total_squares(*moments: Moments) -> float:
     return squares - sum(float(part.total.sum()) for part in moments) ** 2 / count
 
 
-def _least_squares(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:
-    """Ridge weights from moments, and R2."""
-    moments = outcome_moments(rows, lambda block: embedding.values(source.gather(block)))
+def _least_squares(moments: Moments, penalties: Array) -> tuple[Array, float]:
+    """Ridge weights, and R2."""
     theta = ridge(moments.G, moments.C[:, 0], penalties)
     return theta, 1 - squared_errors(moments, theta) / total_squares(moments)
 
@@ -238,10 +239,10 @@ def logistic_weights(
             step = -ridge(H, g, np.zeros(g.size))
         except np.linalg.LinAlgError:
             break
-        settled = float(-g @ step) <= 2 * tolerance * rows.n
-        if settled and value < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
+        converged = float(-g @ step) <= 2 * tolerance * rows.n
+        if converged and value < 1e-6 * rows.n:  # nobody is predicted that well: the weights run away
             break
-        if settled:
+        if converged:
             return np.asarray(theta + step)
         trial = penalised_deviance(rows, embedding, source, penalties, theta + step)
         while trial[0] > value and np.abs(step).max() > 1e-12:

@@ -23,8 +23,8 @@ Columns = Callable[[Rows], Array]
 class Probit:
     """The weights of a latent index, and of how many people the index tells A without error."""
 
-    weights: Array  # (d,); of no use where told is not 0
-    told: float  # sum of weights; not 0 where no finite weights are best (separation)
+    weights: Array  # (d,); of no use where n_separated is not 0
+    n_separated: float  # sum of weights; not 0 where no finite weights are best (separation)
 
 
 def probit(rows: Rows, columns: Columns) -> Probit:
@@ -41,8 +41,8 @@ def probit(rows: Rows, columns: Columns) -> Probit:
         step[kept] = solve(H[np.ix_(kept, kept)], -g[kept, None])[:, 0]
         if -float(g @ step) / 2 <= TOLERANCE * rows.n:
             return Probit(gamma + step, 0.0)
-        if told := _told(rows, columns, step):
-            return Probit(gamma, told)
+        if n_separated := _separated(rows, columns, step):
+            return Probit(gamma, n_separated)
         trial = _objective(rows, columns, gamma + step)
         while not trial[0] <= F + ROUNDING * rows.n:
             step = step / 2
@@ -69,7 +69,7 @@ def _objective(rows: Rows, columns: Columns, gamma: Array) -> tuple[float, Array
     return F, g, H
 
 
-def _told(rows: Rows, columns: Columns, direction: Array) -> float:
+def _separated(rows: Rows, columns: Columns, direction: Array) -> float:
     """How many have ``a_i phi_i'd > 0``, if nobody has less than 0; otherwise 0."""
 
     def sides(block: Rows) -> Array:

@@ -113,7 +113,7 @@ def _is_seed(key: str) -> bool:
 
 def _base() -> Any:
     try:
-        from sklearn import base  # takes long to import, and only brought estimators need it
+        from sklearn import base  # takes long to import, and only a user's estimators need it
     except ImportError:
         raise SettingError(
             "an estimator as predictor needs scikit-learn: pip install scikit-learn, or give a function such as "

@@ -19,7 +19,7 @@ from scipy import linalg, special
 
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design, column_penalties, structural_moments
+from fairstress.model.design import Design, Equation, column_penalties, structural_moments
 from fairstress.model.fit import Fit, System, best_fit
 
 MAX_STEPS = 100
@@ -29,7 +29,7 @@ EPSILON = float(np.finfo(float).eps)
 KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ThresholdSystem:
     """What a fit needs to know: the features' system, and the rows in which the protected attribute is seen."""
 
@@ -184,7 +184,7 @@ class ThresholdSystem:
             found.append((np.asfortranarray(B), block.a, block.weight))
             if self.rows.a.size * B.shape[1] > KEPT:
                 yield found.pop()
-        self._columns.extend(found)
+        self._columns[:] = found  # at once, so that other threads see all of them or none
         yield from found
 
     # ------------------------------------------------------------ in and out
@@ -230,6 +230,23 @@ def make_system(design: Design, rows: Rows, penalty: float, *, penalise_constant
     own = column_penalties(protected.embedding, penalty, penalise_constant=penalise_constant)
     feature_of = np.concatenate([design.feature_of + 1, np.zeros(own.size, dtype=np.intp)])
     return System(structural_moments(rows, design.equations, protected), feature_of, np.concatenate([penalties, own]))
+
+
+def without_penalty(system: Likelihood) -> Likelihood:
+    """The same with penalty 0."""
+    if isinstance(system, ThresholdSystem):
+        return replace(system, features=replace(system.features, penalties=np.zeros_like(system.features.penalties)))
+    return replace(system, penalties=np.zeros_like(system.penalties))
+
+
+def equations_alone(system: Likelihood, design: Design) -> Iterator[tuple[Equation, System]]:
+    """Each equation that is fitted by least squares, the protected attribute's too if it is, with its own system."""
+    if isinstance(system, ThresholdSystem) or design.protected is None:
+        features = system.features if isinstance(system, ThresholdSystem) else system
+        yield from ((equation, features.equation(j)) for j, equation in enumerate(design.equations))
+    else:
+        equations = (design.protected, *design.equations)
+        yield from ((equation, system.equation(j)) for j, equation in enumerate(equations))
 
 
 def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float) -> Likelihood:

@@ -35,11 +35,11 @@ class Lens(Protocol):
         """The inputs (r, p) of people with Model A's residuals (r, m)."""
         ...
 
-    def counterfactual(self, found: Worlds) -> Array:
+    def counterfactual(self, worlds: Worlds) -> Array:
         """The inputs (g, r, p) of the same people in other worlds."""
         ...
 
-    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+    def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """Take a gradient (r, p) in the first world's inputs to its false residuals and to its features (r, m)."""
         ...
 
@@ -61,11 +61,11 @@ class RawColumns:
         """The people's own columns."""
         return self._gather(block.a, block.x)
 
-    def counterfactual(self, found: Worlds) -> Array:
+    def counterfactual(self, worlds: Worlds) -> Array:
         """What Model B makes of them."""
-        return self._gather(found.people.block.a_cf, found.x_cf)
+        return self._gather(worlds.factual.block.a_cf, worlds.x_cf)
 
-    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+    def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the features: A is set."""
         return None, g[:, len(self.levels) :]
 
@@ -107,13 +107,13 @@ class View:
         """The inputs of people with Model A's residuals."""
         return self.inputs(block, eps)
 
-    def counterfactual(self, found: Worlds) -> Array:
+    def counterfactual(self, worlds: Worlds) -> Array:
         """What Model A's owner would show the predictor in other worlds."""
-        return self.inputs(found.people.block, found.eps_cf)
+        return self.inputs(worlds.factual.block, worlds.eps_cf)
 
-    def gradients(self, found: Worlds, g: Array) -> tuple[Array | None, Array | None]:
+    def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the false residuals."""
-        return self.pull_back(found.people.block, found.eps_cf[0], g), None
+        return self.pull_back(worlds.factual.block, worlds.eps_cf[0], g), None
 
     def inputs(self, block: Rows, eps: Array) -> Array:
         """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""

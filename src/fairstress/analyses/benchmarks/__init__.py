@@ -1,0 +1,1 @@
+"""How strong is that? Observed variables that play the hidden cause."""

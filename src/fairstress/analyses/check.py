@@ -1,0 +1,252 @@
+"""The check before any curve: what the free pairs can do to CFU where no penalty is in the way.
+
+A pair, or all pairs together, either cannot matter (a proof by the rules of `fairstress.analyses.absorption`), or
+moves CFU (a probe at random correlations shows it), or the probe finds 0 and no rule is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.absorption import Proof, listed, prove
+from fairstress.analyses.tabular import Tabular
+from fairstress.claim.build import Fitted
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import evaluate_many
+from fairstress.errors import SettingError
+from fairstress.functionals.cfu import CFU, evaluate_cfu
+from fairstress.inputs.notation import Edge
+from fairstress.inputs.rows import Array
+from fairstress.model.design import Design, build_equation, describer
+from fairstress.model.embedding import Polynomial
+from fairstress.model.linear import dependent_column
+from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
+from fairstress.model.view import RawColumns
+from fairstress.options import Pairwise
+from fairstress.search.sets import CorrelationSet
+
+if TYPE_CHECKING:
+    from fairstress.report.text.markup import Sheet
+
+PROBES = 5  # random correlations at which CFU is looked at
+REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
+FLOOR = 0.1
+STILL = 1e-9  # of Model A's CFU: a change below this is rounding
+OBSTACLES = 4  # sentences about what stands in the way of a proof
+
+
+class Verdict(StrEnum):
+    """What some pairs can do to CFU at structural penalty 0."""
+
+    CANNOT_MATTER = "cannot matter"  # proved, for every correlation of these pairs
+    MOVES = "moves CFU"  # seen
+    NO_RULE = "no rule known"  # the probe finds 0, or cannot be made
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on some pairs, free together and all others at 0."""
+
+    pairs: tuple[Edge, ...]
+    verdict: Verdict
+    reason: str  # the proof, or what stands in its way
+    cfu: float | None  # of the probes, at penalty 0, the farthest from Model A's; None where nothing was probed
+    correlation: dict[Edge, float]  # where it was found
+    advice: str  # degrees with which the pairs could not matter, where there are such
+    cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Tabular):
+    """What the free pairs can do to CFU at structural penalty 0, together and each alone.
+
+    Pairs that are harmless alone can matter together.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> found = audit.check()
+    >>> found.together.verdict
+    <Verdict.MOVES: 'moves CFU'>
+    >>> print(found.to_frame()[["pairs", "verdict"]].to_string(index=False))
+               pairs       verdict
+    a <-> x, x <-> z     moves CFU
+             a <-> x     moves CFU
+             x <-> z cannot matter
+    """
+
+    together: Finding
+    alone: tuple[Finding, ...]
+    outcome_variance: float
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All pairs together, then each alone; one pair is said once."""
+        return (self.together, *self.alone) if len(self.alone) > 1 else self.alone
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding, with a column per pair: the correlation at which CFU was found."""
+        rows = [
+            {
+                "pairs": ", ".join(" <-> ".join(pair) for pair in f.pairs),
+                "verdict": str(f.verdict),
+                "cfu_unpenalised": np.nan if f.cfu is None else f.cfu,
+                "reason": f.reason,
+                "advice": f.advice,
+                **{" <-> ".join(pair): f.correlation.get(pair, np.nan) for pair in self.together.pairs},
+            }
+            for f in self.findings
+        ]
+        return pd.DataFrame(rows)
+
+    def summary(self) -> str:
+        """Say in prose what can and what cannot matter, and why."""
+        from fairstress.report.text.results import check_summary
+
+        return check_summary(self)
+
+    def _sheet(self) -> Sheet:
+        from fairstress.report.text.tables import check_table
+
+        return check_table(self)
+
+
+def check(fitted: Fitted) -> Check:
+    """Give the verdict on all free pairs together and on each alone."""
+    pairs = fitted.graph.pairs
+    if not pairs:
+        raise SettingError(
+            "the graph names no pair of features, so that there is nothing to check: add 'a <-> b' for errors that may "
+            "share a hidden cause"
+        )
+    together = _finding(fitted, pairs)
+    alone = (together,) if len(pairs) == 1 else tuple(_alone(fitted, pair, together) for pair in pairs)
+    return Check(together, alone, fitted.context.outcome_variance)
+
+
+# ---------------------------------------------------------------- one finding
+
+
+def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
+    """Prove, or else probe."""
+    refusal = _outside_the_rules(fitted, pairs)
+    proof = None if refusal else _prove(fitted, fitted.claim.design, pairs)
+    if proof and proof.is_complete:
+        return Finding(pairs, Verdict.CANNOT_MATTER, " ".join(proof.sentences), None, {}, "")
+    reason = _few(proof.obstacles) if proof else refusal
+    advice = _advice(fitted, pairs) if proof else ""
+    if fitted.unpenalised is None:
+        reason += " CFU cannot be probed: without a penalty, nearly collinear terms leave no reliable fit."
+        return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
+    claim = fitted.unpenalised
+    values, points = _probe(fitted, claim, pairs)
+    base = evaluate_cfu(claim, claim.model_a.correlation).value if isinstance(claim.view, RawColumns) else 0.0
+    farthest = int(np.argmax(np.abs(np.array(values) - base)))
+    moves = abs(values[farthest] - base) > fitted.context.negligible + STILL * base
+    where = dict(zip(pairs, points[farthest].tolist(), strict=True))
+    return Finding(pairs, Verdict.MOVES if moves else Verdict.NO_RULE, reason, values[farthest], where, advice, base)
+
+
+def _few(sentences: Sequence[str]) -> str:
+    """The first sentences of many."""
+    more = len(sentences) - OBSTACLES
+    return " ".join([*sentences[:OBSTACLES], *([f"There are {more} more such gaps."] if more > 0 else [])])
+
+
+def _alone(fitted: Fitted, pair: Edge, together: Finding) -> Finding:
+    """The verdict on one pair: what holds for every correlation of all pairs holds where the others are 0."""
+    if together.verdict is Verdict.CANNOT_MATTER:
+        return replace(together, pairs=(pair,))
+    return _finding(fitted, (pair,))
+
+
+def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
+    """Say why the rules do not speak of these pairs; nothing where they do."""
+    protected = fitted.graph.protected
+    if isinstance(fitted.claim.view, RawColumns):
+        return "The rules are about predictors on residuals; this one looks at the columns themselves."
+    if any(protected in pair for pair in pairs):
+        return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
+    if fitted.graph.fair_edges:
+        return f"The rules are about the total effect of {protected}, not about single paths."
+    claim, G = fitted.claim, fitted.claim.gram
+    for equation, where in zip(claim.design.equations, claim.design.slices, strict=True):
+        column = dependent_column(G[where, where])
+        if column is not None:
+            term = equation.embedding.terms[column]
+            return f"The term '{term}' of {equation.feature}'s equation is determined by its other terms."
+    return ""
+
+
+def _prove(fitted: Fitted, design: Design, pairs: Sequence[Edge]) -> Proof:
+    predictor = (fitted.unpenalised or fitted.claim).predictor
+    return prove(design, fitted.graph.protected, pairs, used_residuals(predictor, fitted.graph.features))
+
+
+def used_residuals(predictor: AnyPredictor, features: Sequence[str]) -> frozenset[str]:
+    """Features with a weight, not exactly 0, on some term of their residual; all, for a predictor of unknown form."""
+    if not isinstance(predictor, PolynomialPredictor):
+        return frozenset(features)
+    terms = zip(predictor.embedding.exponents, predictor.weights.tolist(), strict=True)
+    return frozenset(features[k] for e, theta in terms if theta != 0 for k, power in enumerate(e) if power)
+
+
+def _probe(fitted: Fitted, claim: Claim, pairs: Sequence[Edge]) -> tuple[list[float], Array]:
+    """CFU at a few correlations of these pairs, and these."""
+    position = fitted.variables.index
+    ends = tuple((position(a), position(b)) for a, b in pairs)
+    reach = np.full(len(ends), REACH)
+    members = CorrelationSet(Pairwise(FLOOR), REACH, ends, len(fitted.variables), -reach, reach, FLOOR)
+    points = members.scan(PROBES, np.random.default_rng(fitted.settings.random_state or 0))
+    return [e.value for e in evaluate_many(claim, members.matrix(points), CFU())], points
+
+
+# ---------------------------------------------------------------- advice
+
+
+def _advice(fitted: Fitted, pairs: Sequence[Edge]) -> str:
+    """Name the degrees with which the pairs could not matter, the fewest changes first."""
+    equations = fitted.claim.design.equations
+    if any(type(e.embedding) is not Polynomial for e in equations):
+        return ""
+    tied = {end for pair in pairs for end in pair}
+    for changes in _higher_degrees({e.feature: e.degree for e in equations if e.feature in tied}):
+        if _prove(fitted, _with_degrees(fitted, changes), pairs).is_complete:
+            raised = listed(f"degree {degree} for {name}" for name, degree in changes.items())
+            noun = "this pair" if len(pairs) == 1 else "these pairs"
+            return f"With {raised} {noun} could not matter."
+    return ""
+
+
+def _higher_degrees(degrees: dict[str, int]) -> Iterator[dict[str, int]]:
+    """One feature's degree raised, as far as the highest; then degrees that never fall along the order."""
+    highest = max(degrees.values())
+    for name, degree in degrees.items():
+        for higher in range(degree + 1, highest + 1):
+            yield {name: higher}
+    nested = np.maximum.accumulate(list(degrees.values())).tolist()
+    changed = {name: d for name, d in zip(degrees, nested, strict=True) if d != degrees[name]}
+    if len(changed) > 1:
+        yield changed
+
+
+def _with_degrees(fitted: Fitted, changes: dict[str, int]) -> Design:
+    """The design with some equations' degrees changed."""
+    describe = describer(fitted.table)
+    return Design.of(
+        [
+            build_equation(fitted.graph, e.feature, changes[e.feature], describe, Polynomial.of)
+            if e.feature in changes
+            else e
+            for e in fitted.claim.design.equations
+        ]
+    )

@@ -1,0 +1,305 @@
+"""The worst case for each p_max, and the breaking point where it reaches a level that is called unacceptable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.checks import is_positive
+from fairstress.claim.build import Fitted
+from fairstress.claim.claim import Claim, Context, read_baseline
+from fairstress.claim.evaluate import evaluate_many
+from fairstress.errors import SettingError
+from fairstress.functionals.cfu import CFU, evaluate_cfu
+from fairstress.functionals.relative import RelativeCFU
+from fairstress.inputs.rows import Array
+from fairstress.progress import Progress, Steps
+from fairstress.search.sets import read_sizes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairstress.analyses.benchmarks.result import Benchmarks
+    from fairstress.report.text.markup import Sheet
+
+PRECISION = 1e-4  # of a breaking point
+SEARCHES = 8  # that it takes, about
+SAME_P, PAPER = "same P", "paper"  # what the name of a baseline means as a level
+
+
+@dataclass(frozen=True, slots=True)
+class BreakingPoint:
+    """The smallest p_max whose worst case reaches a level; None where it is not reached.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> point = audit.breaking_point(0.02)
+    >>> round(point.p_max, 3)
+    0.055
+    >>> print(point)
+    The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
+    >>> print(audit.breaking_point(50, highest=0.5))
+    The worst case does not reach 50 within the budgets searched: at p_max = 0.5 (pairwise budget) it is 1.956.
+    """
+
+    p_max: float | None
+    level: float
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve(Tabular):
+    """The worst case for each p_max, from small to large.
+
+    A smaller budget's solution is admissible in a larger one, so the curve never falls. ``own`` keeps what each
+    point's own search found, so that an inherited value does not hide a search that failed.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> curve = audit.curve([0, 0.1, 0.2])
+    >>> print(curve.to_frame()[["p_max", "cfu", "a <-> x"]].round(4).to_string(index=False))
+     p_max    cfu  a <-> x
+       0.0 0.0000      0.0
+       0.1 0.0663     -0.1
+       0.2 0.2701     -0.2
+    >>> print(curve.breaking_point(0.02))
+    The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
+    """
+
+    points: tuple[WorstCase, ...]
+    own: tuple[WorstCase, ...]
+    cfu_unpenalised: Array | None  # (len,) at the same correlations, with structural penalty 0
+    context: Context
+    solve: Solver = field(repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per p_max, with a column per pair."""
+        frame = pd.concat([point.to_frame() for point in self.points], ignore_index=True)
+        frame = frame.rename(columns={"value": "cfu"})
+        frame.insert(2, "cfu_unpenalised", np.nan if self.cfu_unpenalised is None else self.cfu_unpenalised)
+        frame.insert(3, "cfu_own_search", [point.value for point in self.own])
+        return frame
+
+    @property
+    def shows_penalty_only(self) -> bool:
+        """Whether the curve moves at the chosen penalty, but not at penalty 0."""
+        if self.cfu_unpenalised is None or self.context.penalty == 0:
+            return False
+        negligible = self.context.negligible
+        return bool(self.cfu_unpenalised.max() <= negligible < max(point.value for point in self.points))
+
+    def breaking_point(
+        self, level: float | str = "blind", *, definition: str = SAME_P, progress: Progress | None = None
+    ) -> BreakingPoint:
+        """Find the smallest p_max whose worst case reaches a level.
+
+        Parameters
+        ----------
+        level
+            A number, or the name of a baseline, default ``"blind"``.
+        definition
+            What the name of a baseline means. ``"same P"`` (default): its own CFU; the smallest p_max is sought within
+            which the predictor is as unfair as the baseline at one and the same correlation. ``"paper"``: its
+            `unfairness`, a distance from the fair predictor, whatever the correlation.
+        progress
+            Called with (searches done, searches planned); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+        >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+        >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+        >>> round(audit.curve([0, 0.1, 0.2]).breaking_point(0.02).p_max, 3)
+        0.055
+        """
+        steps, sizes = Steps(len(self.points) + SEARCHES, progress), [point.p_max for point in self.points]
+        if read_definition(level, definition) == SAME_P:
+            found = as_unfair_as(str(level), sizes, self.solve, self.context, steps)
+        else:
+            found = self._reaching(read_level(level, self.context), steps)
+        steps.finish()
+        return found
+
+    def _reaching(self, level: float, steps: Steps) -> BreakingPoint:
+        reached = [point for point in self.points if point.value >= level]
+        if not reached:
+            return _not_reached(level, self.points[-1])
+        low = [point for point in self.points if point.p_max < reached[0].p_max]
+        first = find_breaking_point(level, self.solve, low, reached[0], steps)
+        sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
+        return BreakingPoint(first.p_max, level, sentence)
+
+    def summary(self) -> str:
+        """Say in prose what the curve shows."""
+        from fairstress.report.text.results import curve_summary
+
+        return curve_summary(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        baselines: bool = True,
+        benchmarks: Benchmarks | None = None,
+        breaking_point: BreakingPoint | None = None,
+    ) -> Axes:
+        """Draw the worst case over p_max; dashed, the same correlations at penalty 0. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; new Axes without it.
+        baselines
+            Whether to draw the baselines' unfairness.
+        benchmarks
+            Observed variables to mark, from `Audit.benchmarks`.
+        breaking_point
+            One to mark, from `breaking_point`.
+        """
+        from fairstress.report.plots.curves import plot_curve
+
+        return plot_curve(self, ax, baselines=baselines, benchmarks=benchmarks, breaking_point=breaking_point)
+
+    def __repr__(self) -> str:
+        first, last = self.points[0], self.points[-1]
+        worst = f"up to {last.value:.4g} at p_max = {last.p_max:g}"
+        return f"<Curve of {len(self.points)} {first.budget} budgets: {worst}; summary() says more>"
+
+    def _sheet(self) -> Sheet:
+        from fairstress.report.text.tables import curve_table
+
+        return curve_table(self)
+
+
+def curve(fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None = None) -> Curve:
+    """Search from the smallest budget upwards, each search starting also from the solution of the one before."""
+    points: list[WorstCase] = []
+    own: list[WorstCase] = []
+    sizes = read_sizes(p_max)
+    for size in Steps(len(sizes), progress).each(sizes):
+        worst = solve(size, points[-1:])
+        own.append(worst)
+        inherits = points and points[-1].value > worst.value
+        points.append(_moved(points[-1], size, worst) if inherits else worst)
+    without = None
+    if fitted.unpenalised is not None:
+        P = np.array([point.correlation.to_numpy() for point in points])
+        without = np.array([e.value for e in evaluate_many(fitted.unpenalised, P, CFU())])
+    return Curve(tuple(points), tuple(own), without, fitted.context, solve)
+
+
+def breaking_point(
+    fitted: Fitted, level: Any, definition: str, highest: float, solve: Solver, progress: Progress | None
+) -> BreakingPoint:
+    """The smallest p_max, up to the highest, whose worst case reaches a level."""
+    sizes = [0.0, *np.linspace(0.1, highest, 6).tolist()]
+    if read_definition(level, definition) != SAME_P:
+        return curve(fitted, sizes, solve).breaking_point(level, definition=definition, progress=progress)
+    steps = Steps(len(sizes) + SEARCHES, progress)  # a baseline's own CFU needs no curve of the predictor's
+    found = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
+    steps.finish()
+    return found
+
+
+def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
+    """A smaller budget's solution as the solution of a larger one."""
+    return replace(
+        smaller, p_max=p_max, floor=own.floor, scan_value=own.scan_value, scan_correlation=own.scan_correlation
+    )
+
+
+def find_breaking_point(
+    level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase, steps: Steps
+) -> WorstCase:
+    """Narrow the interval between a budget that does not reach the level and one that does; give the least found."""
+    from scipy import optimize
+
+    known = [*below, above]
+    low = below[-1].p_max if below else 0.0
+
+    def excess(p_max: float) -> float:
+        known.append(solve(p_max, [point for point in known if point.p_max <= p_max]))
+        steps()
+        return known[-1].value - level
+
+    if low < above.p_max and excess(low) < 0:
+        optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)
+    return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
+
+
+def as_unfair_as(name: str, sizes: Sequence[float], solve: Solver, context: Context, steps: Steps) -> BreakingPoint:
+    """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
+    baseline, ours = read_baseline(name, context.baseline_claims), solve.claim
+    if evaluate_cfu(baseline, ours.model_a.correlation).value <= context.negligible:
+        raise SettingError(
+            f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
+            f"definition='{PAPER}'"
+        )
+    functional = RelativeCFU(baseline, f"CFU less that of the baseline {name}")
+    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={})
+    points: list[WorstCase] = []
+    for size in steps.each(sizes):
+        points.append(compare(size, points[-1:]))
+        if points[-1].value >= 0:
+            first = find_breaking_point(0.0, compare, points[:-1], points[-1], steps)
+            return _like_for_like(name, first, ours, baseline, reached=True)
+    return _like_for_like(name, points[-1], ours, baseline, reached=False)
+
+
+def _like_for_like(name: str, found: WorstCase, ours: Claim, baseline: Claim, *, reached: bool) -> BreakingPoint:
+    """Say where the predictor is as unfair as a baseline at the same correlation, or how near it comes."""
+    P = found.correlation.to_numpy()
+    cfu, level = evaluate_cfu(ours, P).value, evaluate_cfu(baseline, P).value
+    where = f"p_max = {found.p_max:{'.4f' if reached else 'g'}} ({found.budget} budget)"
+    if reached:
+        sentence = f"CFU reaches that of the baseline {name} at the same correlation, {level:.4g}, at {where}."
+        return BreakingPoint(found.p_max, level, sentence)
+    sentence = f"CFU does not reach that of the baseline {name} at the same correlation within the budgets searched"
+    return BreakingPoint(None, level, f"{sentence}: at {where} it comes as near as {cfu:.4g} against {level:.4g}.")
+
+
+def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
+    sentence = (
+        f"The worst case does not reach {level:.4g} within the budgets searched: at p_max = {last.p_max:g} "
+        f"({last.budget} budget) it is {last.value:.4g}."
+    )
+    return BreakingPoint(None, level, sentence)
+
+
+def read_definition(level: Any, definition: Any) -> str:
+    """Check what the name of a baseline means; a number is a level of its own, whatever the definition."""
+    if definition not in (SAME_P, PAPER):
+        raise SettingError(f"definition is {definition!r}: give '{SAME_P}' or '{PAPER}'")
+    return str(definition) if isinstance(level, str) else PAPER
+
+
+def read_level(level: float | str, context: Context) -> float:
+    """Turn a number or the name of a baseline into a level, by the paper's definition."""
+    if isinstance(level, str):
+        if not context.baselines:
+            raise SettingError(
+                f"definition is '{PAPER}', the mean squared distance from a predictor that is counterfactually fair "
+                f"under Model A: it needs measure='squared' and a predictor of residuals; give definition='{SAME_P}'"
+            )
+        return float(read_baseline(level, context.baselines))
+    if not is_positive(level):
+        raise SettingError(f"the level is {level!r}: give a positive number or the name of a baseline")
+    return float(level)

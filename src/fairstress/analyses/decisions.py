@@ -1,0 +1,73 @@
+"""Decisions by a threshold: whose turns, under Model A and at worst, and at least and at most within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.groups import flip_shares
+from fairstress.analyses.worst_case import WorstCase, bounds
+from fairstress.claim.build import Fitted
+from fairstress.claim.evaluate import predictions
+from fairstress.functionals.decisions import EITHER, flips, read_threshold
+from fairstress.inputs.rows import Array
+from fairstress.options import Budget, Search
+
+ROUNDING = 1e-12  # of a share of people
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extreme:
+    """The smallest or the largest share of everyone whose decision turns, among all that was seen within a budget."""
+
+    share: float
+    correlation: pd.DataFrame  # (m, m)
+    status: str  # how the search for it ended
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """Shares of people whose decision, prediction at or above a threshold, the counterfactual turns.
+
+    Frames have a row for everyone and for each group, and the columns ``gained`` (no turns to yes in the
+    counterfactual), ``lost`` (yes turns to no) and ``either``, as `People.flip_shares` gives them.
+    """
+
+    threshold: float  # the analyst's; a probability where the outcome has two values
+    model_a: pd.DataFrame
+    worst: pd.DataFrame  # where CFU is largest within the budget
+    lowest: Extreme
+    highest: Extreme
+
+
+def decisions(fitted: Fitted, threshold: float, worst: WorstCase, budget: Budget, search: Search) -> Decisions:
+    """Count turned decisions under Model A and at a worst case, and bound them within its budget."""
+    names, scale = list(fitted.variables), fitted.settings.predictor_scale
+    model_a = _shares(fitted, fitted.claim.model_a.weights, threshold)
+    at_worst = _shares(fitted, worst.fit.weights, threshold)
+    independent = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+    known = [(_everyone(model_a), independent), (_everyone(at_worst), worst.correlation)]
+    question = flips(fitted.table, threshold, EITHER, None, scale)
+    low, high = bounds(fitted, question, worst.p_max, budget, search, None, None)
+    return Decisions(float(threshold), model_a, at_worst, _extreme(low, known, -1.0), _extreme(high, known, 1.0))
+
+
+def _shares(fitted: Fitted, w_B: Array, threshold: Any) -> pd.DataFrame:
+    limit = read_threshold(fitted.table, threshold, fitted.settings.predictor_scale)
+    before, after, _ = predictions(fitted.claim, w_B)
+    rows = fitted.claim.rows
+    return flip_shares(fitted.table.protected, rows.a, rows.weight, before >= limit, after >= limit)
+
+
+def _everyone(shares: pd.DataFrame) -> float:
+    return float(shares.iloc[0][EITHER])
+
+
+def _extreme(end: WorstCase, known: list[tuple[float, pd.DataFrame]], sign: float) -> Extreme:
+    """What a search found, or a correlation of the budget that is known to go beyond it."""
+    beyond = [one for one in known if sign * (one[0] - end.value) > ROUNDING]
+    share, correlation = max(beyond, key=lambda one: sign * one[0], default=(end.value, end.correlation))
+    return Extreme(share, correlation, str(end.status))

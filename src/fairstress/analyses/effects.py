@@ -1,0 +1,26 @@
+"""A table of the protected attribute's effects on each feature, with bounds within a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from fairstress.analyses.worst_case import bounds
+from fairstress.claim.build import Fitted
+from fairstress.functionals.effects import DIRECT, INDIRECT, TOTAL, effect
+from fairstress.progress import Progress, Steps
+
+
+def effects(
+    fitted: Fitted, p_max: float, level: Any, budget: Any, search: Any, random_state: Any, progress: Progress | None
+) -> pd.DataFrame:
+    """Direct, indirect and total effects on each feature that descends from the protected attribute."""
+    claim, rows = fitted.claim, []
+    asked = [(e.feature, kind) for e in claim.design.equations if e.descends for kind in (DIRECT, INDIRECT, TOTAL)]
+    for feature, kind in Steps(len(asked), progress).each(asked):
+        functional = effect(fitted.table, claim, feature, kind, level)
+        low, high = bounds(fitted, functional, p_max, budget, search, random_state, None)
+        model_a = float(functional.values(claim, claim.model_a.weights[None])[0])
+        rows.append({"feature": feature, "effect": kind, "model_a": model_a, "low": low.value, "high": high.value})
+    return pd.DataFrame(rows)

@@ -1,0 +1,1 @@
+"""Predictors that trade accuracy against the worst case."""

@@ -1,0 +1,120 @@
+"""Would another analyst find the same? The same question asked with other settings, other people, other predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairstress.analyses.curve import Curve, as_unfair_as
+from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.claim.build import Fitted, mean_squared_distance, refit
+from fairstress.errors import FairstressError, SettingError
+from fairstress.functionals.cfu import evaluate_cfu
+from fairstress.options import Budget, Search
+from fairstress.progress import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class SpecificationCheck:
+    """The same question asked of an audit that was fitted otherwise."""
+
+    what: str
+    cfu: float | None  # worst case within the budget
+    blind: float | None  # unfairness of the blind baseline there
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How unfair a predictor is by its own CFU, the audited one first: what compares like with like."""
+
+    predictor: str
+    cfu_model_a: float
+    cfu_worst: float  # at the correlation that is worst for the audited predictor within the budget
+    as_unfair_from: float | None = None  # least p_max at which the audited one is as unfair, at the same correlation
+    note: str = ""
+
+
+# ---------------------------------------------------------------- predictors
+
+
+def comparison(fitted: Fitted, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[Comparison, ...]:
+    """The audited predictor, then the baselines."""
+    sizes = sorted({worst.p_max, curve.points[-1].p_max})
+    independent, at_worst = fitted.claim.model_a.correlation, worst.correlation.to_numpy()
+    found = [Comparison("audited", evaluate_cfu(fitted.claim, independent).value, worst.value)]
+    for name, baseline in steps.each(fitted.baselines.items()):
+        own = evaluate_cfu(baseline.claim, independent).value, evaluate_cfu(baseline.claim, at_worst).value
+        try:
+            point = as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0))
+            found.append(Comparison(name, *own, point.p_max))
+        except SettingError as problem:  # a baseline that has no CFU
+            found.append(Comparison(name, *own, None, str(problem)))
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- settings
+
+
+def plans(fitted: Fitted) -> dict[str, dict[str, Any]]:
+    """Other degrees, penalties, a seed, and half of the data; what the audit has already is not asked again."""
+    settings = fitted.settings
+    penalty = settings.penalty or 0.0
+    larger = ("penalty ten times as large", 10 * penalty) if penalty else ("penalty 1", 1.0)
+    half = np.arange(fitted.table.y.size) % 2 == 0
+    without: dict[str, Any] = {"penalty 0": {"penalty": 0.0}} if penalty else {}
+    lines = dict.fromkeys(settings.degrees, 1)
+    linear: dict[str, Any] = {"all degrees 1": {"degrees": lines}} if lines != settings.degrees else {}
+    return {
+        "as audited": {},
+        **without,
+        larger[0]: {"penalty": larger[1]},
+        **linear,
+        "all degrees one higher": {"degrees": {name: d + 1 for name, d in settings.degrees.items()}},
+        "another seed of the search": {"seed": 1},
+        "every second row": {"keep": half},
+        "the other rows": {"keep": ~half},
+        "fitted to every second row, judged on the others": {"keep": half, "judge": ~half},
+    }
+
+
+def specification_checks(
+    fitted: Fitted, p_max: float, budget: Budget, search: Search, steps: Steps
+) -> tuple[SpecificationCheck, ...]:
+    """The worst case within the budget under each plan."""
+    return tuple(
+        _check(fitted, what, p_max, budget, search, **plan) for what, plan in steps.each(plans(fitted).items())
+    )
+
+
+def _check(
+    fitted: Fitted,
+    what: str,
+    p_max: float,
+    budget: Budget,
+    search: Search,
+    *,
+    seed: int = 0,
+    judge: Any = None,
+    **changes: Any,
+) -> SpecificationCheck:
+    """One plan: ``changes`` of the fit, a ``seed`` to add to the audit's, and who is to ``judge``."""
+    try:
+        other = refit(fitted, **changes)
+        other = other if judge is None else _judged(other, fitted, judge)
+        worst = Solver.of(other, budget, search, (fitted.settings.random_state or 0) + seed)(p_max)
+        return SpecificationCheck(what, worst.value, other.baselines["blind"].unfairness)
+    except FairstressError as problem:
+        return SpecificationCheck(what, None, None, str(problem))
+
+
+def _judged(part: Fitted, whole: Fitted, which: np.ndarray[Any, np.dtype[np.bool_]]) -> Fitted:
+    """Models and predictors as they were fitted, people others than those to whom they were fitted."""
+    table = whole.table.keep(which)
+    moved, _ = table.protected.contrasts(table.rows)
+    claim, blind = replace(part.claim, rows=moved), part.baselines["blind"]
+    fair = replace(claim, predictor=part.fair_predictor or claim.predictor)
+    judged = replace(blind, unfairness=mean_squared_distance(blind.claim, fair, table.rows))
+    return replace(part, claim=claim, baselines={**part.baselines, "blind": judged})

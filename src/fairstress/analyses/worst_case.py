@@ -1,0 +1,231 @@
+"""What a search within a budget found, in the analyst's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.tabular import Tabular
+from fairstress.checks import seed
+from fairstress.claim.build import Fitted
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import Functional
+from fairstress.errors import SettingError, Status
+from fairstress.functionals.cfu import CFU
+from fairstress.functionals.frame import OfFrame
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
+from fairstress.model.named import counterfactual_frame
+from fairstress.options import ASCENT, Budget, Search, read_budget, read_search
+from fairstress.progress import Progress, Steps
+from fairstress.search.algorithm1 import algorithm1
+from fairstress.search.problem import Problem, Solution
+from fairstress.search.search import search
+from fairstress.search.sets import correlation_set
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairstress.report.text.markup import Sheet
+
+SCAN = 128  # points of a search's scan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstCase(Tabular):
+    """The most unfair correlation found within one budget, or the extreme of another functional.
+
+    ``n_agreeing`` of ``n_starts`` ascents ended within 0.1 % of the value; ``scan_value`` is the best value on points
+    spread over the whole set, which no ascent has touched.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> worst = audit.worst_case(0.2)
+    >>> round(worst.value, 4)
+    0.335
+    >>> worst.correlation.round(2)
+         a    x    z
+    a  1.0 -0.2  0.0
+    x -0.2  1.0 -0.2
+    z  0.0 -0.2  1.0
+    >>> print(worst.status)
+    The computation converged.
+    >>> lowest, highest = audit.bounds(audit.effect("z"), 0.2)  # records of the same kind
+    >>> print(f"{lowest.value:.2f} to {highest.value:.2f}")
+    -1.15 to -0.60
+    """
+
+    functional: str  # "CFU" or what was asked for
+    direction: str  # "largest" or "smallest"
+    value: float  # CFU: squared units of the outcome
+    p_max: float
+    budget: Budget
+    floor: float  # least eigenvalue that the budget allows
+    correlation: pd.DataFrame  # (m, m)
+    pairs: tuple[tuple[str, str], ...]  # the free ones
+    log_likelihood: float  # of Model B there; beside Model A's it tells whether the data object
+    log_likelihood_drop: float  # Model A's less Model B's
+    min_eigenvalue: float
+    status: Status
+    n_starts: int
+    n_agreeing: int
+    scan_value: float
+    scan_correlation: pd.DataFrame
+    fit: Fit = field(repr=False)  # of Model B there
+    reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row, with a column per pair."""
+        return pd.DataFrame(
+            [
+                {
+                    "p_max": self.p_max,
+                    "value": self.value,
+                    "log_likelihood": self.log_likelihood,
+                    "log_likelihood_drop": self.log_likelihood_drop,
+                    "min_eigenvalue": self.min_eigenvalue,
+                    "status": str(self.status),
+                    **{f"{a} <-> {b}": self.correlation[a][b] for a, b in self.pairs},
+                }
+            ]
+        )
+
+    def summary(self) -> str:
+        """Say in prose what was found and how sure that is."""
+        from fairstress.report.text.results import worst_case_summary
+
+        return worst_case_summary(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw ``correlation`` as a heat map. Needs the extra ``plot``."""
+        from fairstress.report.plots.curves import plot_worst_case
+
+        return plot_worst_case(self, ax)
+
+    def __repr__(self) -> str:
+        where = f"{self.budget} budget, p_max = {self.p_max:g}"
+        return f"<WorstCase: {self.direction} {self.functional} {self.value:.4g}, {where}; summary() says more>"
+
+    def _sheet(self) -> Sheet:
+        from fairstress.report.text.tables import worst_case_table
+
+        return worst_case_table(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """Finds the worst case of one functional for any p_max."""
+
+    claim: Claim
+    graph: CausalGraph
+    variables: tuple[str, ...]
+    budget: Budget
+    search: Search
+    seed: int | None
+    negligible: float  # a CFU at or below this is rounding, and not worth climbing
+    functional: Functional = field(default_factory=CFU)
+    sign: float = 1.0  # -1 for the smallest value
+    along_line: dict[int, float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Fitted,
+        budget: Any,
+        search: Any,
+        random_state: Any,
+        functional: Functional | None = None,
+        sign: float = 1.0,
+    ) -> Solver:
+        """Read an analyst's options; the seed is the audit's where none is given."""
+        settings, context = fitted.settings, fitted.context
+        chosen = settings.random_state if random_state is None else seed(random_state)
+        common = (fitted.graph, fitted.variables, read_budget(budget), read_search(search), chosen)
+        if functional is None:
+            return cls(fitted.claim, *common, context.negligible, CFU(name=settings.measure.title))
+        return cls(fitted.claim, *common, -np.inf, functional, sign)
+
+    def __call__(self, p_max: float, smaller: Sequence[WorstCase] = (), progress: Progress | None = None) -> WorstCase:
+        """Search within p_max, starting also from smaller budgets' solutions."""
+        members = correlation_set(self.budget, p_max, self.graph, self.variables)
+        inherited = [members.point(point.correlation.to_numpy()) for point in smaller]
+        steps = Steps(self.search.starts, progress)
+        problem = Problem(
+            self.claim,
+            members,
+            self.functional,
+            self.sign,
+            self.search.starts,
+            SCAN,
+            self.negligible,
+            along_line=self.along_line,
+            ascended=steps,
+        )
+        find = algorithm1 if self.search.method == ASCENT else search
+        solution = find(problem, inherited, np.random.default_rng(self.seed))
+        steps.finish()
+        return _named(solution, problem, self.variables)
+
+
+def bounds(
+    fitted: Fitted, functional: Any, p_max: float, budget: Any, search: Any, random_state: Any, progress: Any
+) -> tuple[WorstCase, WorstCase]:
+    """The smallest and the largest value of a functional within a budget."""
+    known, steps = read_functional(fitted, functional), Steps(2, progress)
+    lower, upper = (
+        Solver.of(fitted, budget, search, random_state, known, sign)(p_max) for sign in steps.each((-1.0, 1.0))
+    )
+    return lower, upper
+
+
+def read_functional(fitted: Fitted, functional: Any) -> Functional:
+    """Take a functional as it is, and any function of the frame of counterfactuals for one."""
+    if isinstance(functional, Functional):
+        return functional
+    if not callable(functional):
+        raise SettingError(
+            f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...) "
+            "or a function of the frame of counterfactuals"
+        )
+    claim = fitted.claim
+    name = getattr(functional, "__name__", "functional")
+    return OfFrame(functional, lambda w_B: counterfactual_frame(fitted.table, claim.counterfactual_rows(w_B)), name)
+
+
+def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> WorstCase:
+    """Put names to what a search solution."""
+    members = problem.members
+
+    def named(p: Array) -> pd.DataFrame:
+        return pd.DataFrame(members.matrix(p), index=list(variables), columns=list(variables))
+
+    fit = solution.evaluation.fit
+    return WorstCase(
+        functional=problem.functional.name,
+        direction="largest" if problem.sign > 0 else "smallest",
+        value=solution.evaluation.value,
+        p_max=members.p_max,
+        budget=members.budget,
+        floor=members.floor,
+        correlation=named(solution.p),
+        pairs=tuple((variables[j], variables[k]) for j, k in members.pairs),
+        log_likelihood=fit.log_likelihood,
+        log_likelihood_drop=problem.claim.model_a.log_likelihood - fit.log_likelihood,
+        min_eigenvalue=float(members.smallest_eigenvalue(solution.p)),
+        status=solution.status,
+        n_starts=solution.n_starts,
+        n_agreeing=solution.n_agreeing,
+        scan_value=solution.scan_value,
+        scan_correlation=named(solution.scan_p),
+        fit=fit,
+        reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
+    )

@@ -1,0 +1,1113 @@
+"""What a user holds: a claim of counterfactual fairness on some data, and every question that can be put to it.
+
+The class holds what a fit has made and hands each question to the room that answers it. It computes nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fairstress import checks
+from fairstress.analyses.benchmarks.measure import benchmarks
+from fairstress.analyses.benchmarks.result import Benchmarks
+from fairstress.analyses.check import Check, check
+from fairstress.analyses.contour import Contour, contour
+from fairstress.analyses.curve import SAME_P, BreakingPoint, Curve, breaking_point, curve
+from fairstress.analyses.effects import effects
+from fairstress.analyses.people import People, people
+from fairstress.analyses.profile import Profile, profile
+from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
+from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
+from fairstress.analyses.worst_case import Solver, WorstCase, bounds
+from fairstress.claim.build import Fitted, build, refit
+from fairstress.claim.claim import Baseline, read_baseline
+from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
+from fairstress.claim.measure import read_measure
+from fairstress.claim.spec import Settings, check_scale, read_degrees, read_mixed, read_penalties
+from fairstress.errors import SettingError
+from fairstress.functionals.cfu import CFU, evaluate_cfu, group_cfu
+from fairstress.functionals.decisions import EITHER, flips
+from fairstress.functionals.effects import TOTAL, coefficient, effect
+from fairstress.inputs.correlation import read_correlation
+from fairstress.inputs.data import Folds, read_table
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array
+from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
+from fairstress.model.user_predictor import DIGITS, read_user_predictor
+from fairstress.model.view import RawColumns
+from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust
+from fairstress.progress import Progress
+
+if TYPE_CHECKING:
+    from fairstress.report.data import ReportData
+
+Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
+
+    What was fitted
+        `graph`, `settings`, `variables`, `model_a`, `baselines`, `robust_predictor`, `predictor_inputs`, `refit`;
+        `fitted` holds the parts, for those who extend fairstress
+    Before any curve
+        `check`
+    At one correlation
+        `cfu`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`
+    Along one pair, or two
+        `profile`, `contour`
+    Within a budget
+        `worst_case`, `curve`, `breaking_point`, `bounds`, `effects`, `frontier`, `robust`
+    What can be bounded
+        `cfu_of_group`, `flips`, `effect`, `coefficient`
+    Who
+        `people`
+    How strong
+        `benchmarks`
+    Show
+        `summary`, `report`, `to_markdown`, `to_latex`
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse(
+    ...     "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+    >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White")
+    >>> f"{audit.cfu({('ugpa', 'lsat'): 0.9}):.1e}"
+    '2.0e-06'
+    """
+
+    fitted: Fitted  # the table, the claim and its baselines: what every analysis takes
+    robust_predictor: RobustPredictor | None = None  # how the audited predictor was made robust, where it was
+
+    @classmethod
+    def fit(
+        cls,
+        frame: Any,
+        graph: CausalGraph,
+        *,
+        reference: Any = None,
+        shift: float | None = None,
+        contrast: Any = None,
+        degrees: Mapping[str, int] | None = None,
+        penalty: float | None = None,
+        predictor_degree: int | None = None,
+        predictor_penalty: float | None = None,
+        max_degree: int = 3,
+        penalties: Sequence[float] | None = None,
+        cv: Folds = 5,
+        sample_weight: ArrayLike | None = None,
+        penalise_constant: bool = False,
+        embedding: EmbeddingFactory = Polynomial.of,
+        mixed: str = "residual",
+        outcome_type: str | None = None,
+        predictor: Predictor | Any = None,
+        measure: str | float | Callable[[Array, Array], float] = "squared",
+        robust: Robust | None = None,
+        random_state: int | None = None,
+    ) -> Audit:
+        """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
+
+        Parameters
+        ----------
+        frame
+            A pandas, polars or pyarrow table with a column for every name of the graph.
+        graph
+            The causal graph.
+        reference
+            Level of the protected attribute that the others are compared with, of two levels the one coded +1; default
+            the last in sorted order.
+        shift
+            How far the counterfactual moves a numeric protected attribute; default one standard deviation.
+        contrast
+            Levels, or values of a numeric attribute, that people are moved to; default all other levels. A person's
+            CFU is the mean over them.
+        degrees
+            Degree of the embedding by feature; default chosen by cross-validation, feature by feature.
+        penalty
+            Ridge penalty shared by the structural equations; default chosen by cross-validation.
+        predictor_degree, predictor_penalty
+            Degree and penalty of the built-in predictor and of the baselines; default chosen by cross-validation.
+        max_degree
+            The highest degree that cross-validation tries, default 3.
+        penalties
+            What it chooses a penalty from; default ten from 1e-4 to 1e4.
+        cv
+            Its number of contiguous folds, default 5; or splits that test every row once, such as
+            ``list(KFold(5, shuffle=True).split(frame))``.
+        sample_weight
+            One weight per row, default 1; weight 2 is the row twice.
+        penalise_constant
+            Whether constants bear the ridge penalty, as in the paper, default False; CFU then depends on where zero
+            lies.
+        embedding
+            Makes the embedding of an equation from its inputs and degree; default all monomials.
+        mixed
+            How a feature that fair and unfair paths lead to enters the predictor: ``"residual"`` (default), or
+            ``"fair part"``, the value that Model A gives it with the reference level on unfair edges.
+        outcome_type
+            ``"number"`` or ``"classes"``; default classes for an outcome of two values, a number for any other.
+        predictor
+            A predictor of your own in place of the polynomial of residuals: a `Predictor`, which says what it looks at,
+            or a bare scikit-learn estimator, PyTorch module or function of residuals. Default: the built-in polynomial.
+        measure
+            What is made of everyone's change of prediction: ``"squared"`` (default), its mean square, which is CFU;
+            ``"absolute"``, its mean size; ``"max"``, its largest size; a number between 0 and 1, that quantile of its
+            size; or a function of changes and weights.
+        robust
+            A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: audit the robust predictor that it describes in
+            place of the fair one. Default: the fair one.
+        random_state
+            Seed of every step that draws random numbers, default None. Fitting draws none, but your own estimator may.
+
+        Returns
+        -------
+        Audit
+            The fitted claim.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", max_degree=2)
+        >>> audit.settings.degrees
+        {'ugpa': 1, 'lsat': 2}
+        """
+        option, seed = read_predictor(predictor), checks.seed(random_state)
+        constant = checks.flag(penalise_constant, "penalise_constant")
+        table = read_table(
+            frame,
+            graph,
+            reference=reference,
+            shift=shift,
+            contrast=contrast,
+            sample_weight=sample_weight,
+            centre_outcome=not constant,  # a penalised constant depends on where zero lies
+            outcome_type=outcome_type,
+        )
+        folds = table.folds(cv)
+        settings = Settings(
+            degrees=read_degrees(degrees, graph),
+            penalty=None if penalty is None else checks.not_negative(penalty, "penalty"),
+            predictor_degree=_optional(checks.whole_number, predictor_degree, "predictor_degree"),
+            predictor_penalty=_optional(checks.not_negative, predictor_penalty, "predictor_penalty"),
+            penalise_constant=constant,
+            max_degree=checks.whole_number(max_degree, "max_degree"),
+            penalties=read_penalties(penalties),
+            cv=len(folds),
+            mixed=read_mixed(mixed),
+            random_state=seed,
+            predictor_scale=check_scale(option.scale, table),
+            measure=read_measure(measure),
+            embedding=embedding,
+            user_predictor=read_user_predictor(option, seed),
+        )
+        wanted = None if robust is None else read_robust(robust)
+        audit = cls(build(table, settings, folds))
+        return audit if wanted is None else audit._made_robust(wanted, None)
+
+    # ------------------------------------------------------------ what was fitted
+
+    @property
+    def graph(self) -> CausalGraph:
+        """The causal graph."""
+        return self.fitted.graph
+
+    @property
+    def settings(self) -> Settings:
+        """How the audit was fitted: what was given, and what cross-validation chose."""
+        return self.fitted.settings
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The order of rows and columns in correlation matrices."""
+        return self.fitted.variables
+
+    @property
+    def baselines(self) -> dict[str, Baseline]:
+        """Predictors that ignore the graph, for comparison: ``"unconstrained"`` and ``"blind"``."""
+        return self.fitted.baselines
+
+    @property
+    def model_a(self) -> StructuralModel:
+        """The guessed model: independent errors."""
+        return name_model(self.fitted.claim.model_a, self.fitted.claim.design)
+
+    def predictor_inputs(self) -> pd.DataFrame:
+        """What the audited predictor looks at: a row per person, residuals of the standardised features, or columns.
+
+        Residuals are rounded to ten digits, so that people who are alike are so for a tree as well.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.predictor_inputs().columns.tolist()
+        ['residual of ugpa', 'residual of lsat']
+        """
+        claim, table = self.fitted.claim, self.fitted.table
+        if isinstance(claim.view, RawColumns):
+            rows = table.rows
+            return table.units.frame(rows.a, rows.x).iloc[table.row_of].set_axis(table.index, axis=0)
+        Z = predict_people(claim, table.rows)[1]
+        return pd.DataFrame(Z[table.row_of].round(DIGITS), columns=list(claim.view.names), index=table.index)
+
+    def refit(
+        self, *, degrees: Mapping[str, int] | None = None, penalty: float | None = None, keep: ArrayLike | None = None
+    ) -> Audit:
+        """Fit the same audit with some settings changed, or to some of the rows; nothing is cross-validated anew.
+
+        Parameters
+        ----------
+        degrees
+            Degrees of the structural equations, by feature; default as they are.
+        penalty
+            Penalty of the structural equations; default as it is.
+        keep
+            Which rows to keep, one truth value per row; default all.
+
+        Returns
+        -------
+        Audit
+            The new audit. A robust predictor is taken as it is, not made anew.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.refit(penalty=0).settings.penalty
+        0.0
+        """
+        given = None if degrees is None else read_degrees(degrees, self.graph)
+        changed = None if penalty is None else checks.not_negative(penalty, "penalty")
+        rows = None if keep is None else np.asarray(keep, dtype=bool)
+        return replace(self, fitted=refit(self.fitted, degrees=given, penalty=changed, keep=rows))
+
+    # ------------------------------------------------------------ before any curve
+
+    def check(self) -> Check:
+        """Say what the free pairs can do to CFU at structural penalty 0, together and each alone, before any curve.
+
+        They cannot matter, which is proved; or they move CFU, which is shown at a random correlation; or CFU is 0 at
+        random correlations and no rule is known. Where they cannot matter, a curve shows the penalty and nothing else.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, degrees={"ugpa": 1, "lsat": 1}, penalty=1)
+        >>> together = audit.check().together
+        >>> print(together.verdict, f"{together.cfu:.1g}", together.reason, sep="; ")
+        moves CFU; 0.02; lsat's equation (ugpa, degree 1) lacks race, which absorbing ugpa would take.
+        """
+        return check(self.fitted)
+
+    # ------------------------------------------------------------ at one correlation
+
+    def cfu(self, correlation: Correlation, *, baseline: str | None = None) -> float:
+        """Counterfactual unfairness of the predictor if the errors have this correlation.
+
+        Everyone's features are recomputed with the protected attribute changed, under Model B at this correlation; CFU
+        is the mean squared change of the prediction, in squared units of the outcome, or what the audit's measure makes
+        of the changes.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+        baseline
+            Name of a baseline whose own CFU to give; default the audited predictor's.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> round(audit.cfu({("race", "lsat"): 0.2}), 4)
+        0.0037
+        >>> round(audit.cfu({("race", "lsat"): 0.2}, baseline="blind"), 4)
+        0.0439
+        """
+        claim = self.fitted.claim if baseline is None else read_baseline(baseline, self.baselines).claim
+        return evaluate_cfu(claim, self._read(correlation)).value
+
+    def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
+        """Counterfactual unfairness of each row of the table if the errors have this correlation.
+
+        A row's CFU is the squared change of its prediction from the factual to the counterfactual world under Model B,
+        the mean over the levels that it is moved to. It is missing for rows that are moved nowhere. `people` has
+        predictions and features beside it.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+
+        Returns
+        -------
+        Series
+            In squared units of the outcome, labelled and ordered as the table.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=2)
+        >>> audit.cfu_by_row({("race", "lsat"): 0.2}).round(4).head(3).tolist()
+        [0.0036, 0.0036, 0.0035]
+        """
+        w_B = model_b(self.fitted.claim, self._read(correlation)).weights
+        values = self.fitted.table.mean_by_row(predictions(self.fitted.claim, w_B)[2])
+        return pd.Series(values, index=self.fitted.table.index, name="cfu")
+
+    def gradient(self, correlation: Correlation) -> pd.Series[float]:
+        """Exact derivative of CFU by the correlation of each pair of the graph.
+
+        Parameters
+        ----------
+        correlation
+            Where to take it: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.gradient({("race", "lsat"): 0.2}).round(3)
+        race  lsat    0.039
+        dtype: float64
+        """
+        slope = evaluate(self.fitted.claim, self._read(correlation), CFU(), gradient=True).gradient
+        if slope is None:
+            raise SettingError(self._no_gradient())
+        pairs, position = list(self.graph.pairs), self.variables.index
+        values = [slope[position(a), position(b)] + slope[position(b), position(a)] for a, b in pairs]
+        return pd.Series(values, index=pd.MultiIndex.from_tuples(pairs) if pairs else None, dtype=float)
+
+    def model_b(self, correlation: Correlation) -> StructuralModel:
+        """The hypothetical truth: the same equations, refitted with errors that have this correlation.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.model_b({("race", "lsat"): 0.2}).scales.round(3).to_dict()
+        {'ugpa': 0.969, 'lsat': 0.939}
+        """
+        return name_model(model_b(self.fitted.claim, self._read(correlation)), self.fitted.claim.design)
+
+    def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
+        """Everyone's features had their protected attribute been another, under Model B, in the table's units.
+
+        Edges that are called fair carry factual values. Where people are moved to several levels, the frame has a row
+        for each person and level.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.counterfactuals({("race", "lsat"): 0.2}).round(1).head(1).to_dict("records")
+        [{'race': 'non-White', 'ugpa': 2.8, 'lsat': 39.8}]
+        """
+        claim, table = self.fitted.claim, self.fitted.table
+        return counterfactual_frame(table, claim.counterfactual_rows(model_b(claim, self._read(correlation)).weights))
+
+    # ------------------------------------------------------------ along one pair, or two
+
+    def profile(
+        self, pair: tuple[str, str], grid: Iterable[float] | None = None, *, progress: Progress | None = None
+    ) -> Profile:
+        """CFU along a grid of correlations of one pair, all others 0: the paper's first tool.
+
+        Parameters
+        ----------
+        pair
+            Two names that the graph joins by ``<->``.
+        grid
+            Correlations strictly between -1 and 1; default 201 points from -0.99 to 0.99.
+        progress
+            Called with (steps done, steps in all); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.profile(("race", "lsat"), [-0.2, 0, 0.2]).cfu.round(4).tolist()
+        [0.0038, 0.0, 0.0037]
+        """
+        return profile(self.fitted, pair, grid, progress)
+
+    def contour(
+        self,
+        first: tuple[str, str],
+        second: tuple[str, str],
+        grid: Iterable[float] | None = None,
+        *,
+        others: Correlation | None = None,
+        min_eigenvalue: float = 0.05,
+        progress: Progress | None = None,
+    ) -> Contour:
+        """CFU over a grid of the correlations of two pairs.
+
+        Parameters
+        ----------
+        first, second
+            Two pairs that the graph joins by ``<->``.
+        grid
+            Correlations of both, strictly between -1 and 1; default 31 points from -0.9 to 0.9.
+        others
+            Correlation of the other pairs; default 0.
+        min_eigenvalue
+            Where the smallest eigenvalue of P lies below this, nothing is fitted; default 0.05.
+        progress
+            Called with (steps done, steps in all); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; race <-> lsat; race <-> ugpa"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.contour(("race", "lsat"), ("race", "ugpa"), [0, 0.2]).cfu.round(4).tolist()
+        [[0.0, 0.0037], [0.003, 0.0133]]
+        """
+        held = self._read({} if others is None else others)
+        return contour(self.fitted, first, second, grid, held, min_eigenvalue, progress)
+
+    # ------------------------------------------------------------ within a budget
+
+    def worst_case(
+        self,
+        p_max: float,
+        *,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> WorstCase:
+        """Find the largest CFU within a budget: the paper's second tool.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"`` (default), which is `Pairwise`: no pair's correlation exceeds p_max in size; ``"spectral"``,
+            which is `Spectral`: all pairs together; or such a value with options of its own.
+        search
+            A `Search`, default ``Search()``: 8 starts, global.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (ascents done, ascents planned); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; race <-> lsat; race <-> ugpa"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> round(audit.worst_case(0.2).value, 4), round(audit.worst_case(0.2, budget="spectral").value, 4)
+        (0.0135, 0.0068)
+        >>> only_positive = fs.Pairwise(bounds={("race", "lsat"): (0, 1), ("race", "ugpa"): (-1, 0)})
+        >>> round(audit.worst_case(0.2, budget=only_positive).value, 4)
+        0.0037
+        """
+        return Solver.of(self.fitted, budget, search, random_state)(p_max, progress=progress)
+
+    def curve(
+        self,
+        p_max: Sequence[float],
+        *,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> Curve:
+        """Find the worst case for each p_max, each search starting also from the solution of the one before.
+
+        Parameters
+        ----------
+        p_max
+            The sizes of the budget, each from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (budgets done, budgets in all); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.curve([0, 0.1, 0.2]).to_frame()["cfu"].round(4).tolist()
+        [0.0, 0.0009, 0.0038]
+        """
+        return curve(self.fitted, p_max, Solver.of(self.fitted, budget, search, random_state), progress)
+
+    def breaking_point(
+        self,
+        level: float | str = "blind",
+        *,
+        definition: str = SAME_P,
+        highest: float = 0.99,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> BreakingPoint:
+        """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
+
+        Parameters
+        ----------
+        level
+            A CFU, or the name of a baseline, default ``"blind"``.
+        definition
+            What the name of a baseline means. ``"same P"`` (default): its own CFU at the same correlation; ``"paper"``:
+            its `unfairness`, a distance from the fair predictor, whatever the correlation.
+        highest
+            The largest p_max to try, default 0.99.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (searches done, searches planned); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> print(audit.breaking_point(0.01))
+        The worst case reaches 0.01 at p_max = 0.3203 (pairwise budget).
+        """
+        solve = Solver.of(self.fitted, budget, search, random_state)
+        return breaking_point(self.fitted, level, definition, highest, solve, progress)
+
+    def bounds(
+        self,
+        functional: Functional | Callable[[pd.DataFrame], Any],
+        p_max: float,
+        *,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[WorstCase, WorstCase]:
+        """Find the smallest and the largest value of a functional of Model B within a budget.
+
+        Parameters
+        ----------
+        functional
+            What `cfu_of_group`, `flips`, `effect` or `coefficient` gives, or any function from the frame of
+            `counterfactuals` to a number. The latter, and `flips`, are searched without derivatives: for few pairs.
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (searches done, 2); default nobody.
+
+        Returns
+        -------
+        tuple of WorstCase
+            Lower and upper.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
+        >>> lower, upper = audit.bounds(audit.effect("lsat"), 0.2)
+        >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
+        -6.3 to -2.7
+        """
+        return bounds(self.fitted, functional, p_max, budget, search, random_state, progress)
+
+    def effects(
+        self,
+        p_max: float,
+        *,
+        level: Any = None,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame:
+        """Direct, indirect and total effects of the protected attribute on each feature, with bounds within a budget.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        level
+            Where the effect leads, from the reference; default the other level, where there are two.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (searches done, searches in all); default nobody.
+
+        Returns
+        -------
+        DataFrame
+            One row per feature and kind: ``feature``, ``effect``, ``model_a``, the effect under Model A, and ``low``
+            and ``high``, the smallest and the largest within the budget, in the feature's units.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
+        >>> print(audit.effects(0.2).query("effect == 'total'").round(2).to_string(index=False))
+        feature effect  model_a   low  high
+           ugpa  total    -0.27 -0.27 -0.27
+           lsat  total    -4.57 -6.34 -2.71
+        """
+        return effects(self.fitted, p_max, level, budget, search, random_state, progress)
+
+    def frontier(
+        self,
+        p_max: float,
+        weights: Sequence[float] = WEIGHTS,
+        *,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> Frontier:
+        """Trade accuracy against the worst-case CFU within a budget.
+
+        For each weight, among the predictors with the audited one's inputs, degree and penalty, the one with the
+        smallest mean squared error, plus penalty per person, plus weight times worst-case CFU. Weight 0 is the audited
+        predictor. For a two-valued outcome it is the mean deviance, and the audit must be on the scale of log-odds.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        weights
+            What a unit of worst-case CFU costs in units of mean squared error (or mean deviance), default 0, 1, 3, 10,
+            30 and 100; 0 is always among them.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (weights done, weights in all); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("a -> x, z; a <-> x", protected="a", outcome="y")
+        >>> frame = fs.datasets.simulate(graph, 500, random_state=0).frame
+        >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1)
+        >>> points = audit.frontier(0.3, [1, 10]).to_frame()
+        >>> print(points[["predictor", "weight", "r2", "unfairness"]].head(3).round(3).to_string(index=False))
+        predictor  weight    r2  unfairness
+             fair     0.0 0.595       0.204
+           robust     1.0 0.584       0.132
+           robust    10.0 0.455       0.017
+        """
+        solver = Solver.of(self.fitted, budget, search, random_state)
+        return frontier(self.fitted, p_max, weights, solver, progress)
+
+    def robust(
+        self,
+        p_max: float,
+        weight: float,
+        *,
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        random_state: int | None = None,
+    ) -> Audit:
+        """Give the same audit with the robust predictor of one weight in place of the fair one.
+
+        Model A, its residuals and the baselines stay; the baselines' unfairness is still their distance from the fair
+        predictor, so that levels are those of the first audit. `robust_predictor` says how the predictor was found.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        weight
+            What a unit of worst-case CFU costs in units of mean squared error (or mean deviance), best read off a
+            `frontier`. 0 is the fair predictor: the same audit.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        random_state
+            Seed of the scan and of random starts; default that of the audit.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("a -> x, z; a <-> x", protected="a", outcome="y")
+        >>> frame = fs.datasets.simulate(graph, 500, random_state=0).frame
+        >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1)
+        >>> round(audit.worst_case(0.3).value, 3), round(audit.robust(0.3, 10).worst_case(0.3).value, 3)
+        (0.204, 0.017)
+        """
+        return self._made_robust(Robust(p_max, weight, budget, search), random_state)
+
+    # ------------------------------------------------------------ what can be bounded
+
+    def cfu_of_group(self, level: Any, to: Any = None) -> Functional:
+        """CFU of one group, or of those in it who are moved to another level; for `bounds`.
+
+        Parameters
+        ----------
+        level
+            Level of the protected attribute that people have.
+        to
+            Level that they are moved to; default all that they are moved to.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> lower, upper = audit.bounds(audit.cfu_of_group("White"), 0.2)
+        >>> round(upper.value, 4)
+        0.0038
+        """
+        return group_cfu(self.fitted.table, level, to)
+
+    def flips(self, threshold: float, *, direction: str = EITHER, group: Any = None) -> Functional:
+        """Share of people whose decision, prediction at or above a threshold, the counterfactual turns; for `bounds`.
+
+        Parameters
+        ----------
+        threshold
+            In the outcome's units; a probability where the outcome has two values.
+        direction
+            ``"gained"`` where no turns to yes in the counterfactual, ``"lost"`` where yes turns to no, or ``"either"``
+            (default).
+        group
+            Level of the protected attribute: the share among those who have it; default everyone.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> lower, upper = audit.bounds(audit.flips(0.1), 0.2)
+        >>> round(lower.value, 3), round(upper.value, 3)
+        (0.0, 0.086)
+        """
+        return flips(self.fitted.table, threshold, direction, group, self.settings.predictor_scale)
+
+    def effect(self, feature: str, kind: str = TOTAL, *, level: Any = None) -> Functional:
+        """Mean effect on a feature, in its units, of moving everyone from the reference level to another; for `bounds`.
+
+        For a numeric protected attribute: of moving everyone by its shift.
+
+        Parameters
+        ----------
+        feature
+            Name of a feature.
+        kind
+            ``"total"`` (default): along all paths; ``"direct"``: along the edge from the protected attribute alone,
+            other parents as observed; ``"indirect"``: total less direct.
+        level
+            Where the effect leads; default the other level, where there are two.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
+        >>> lower, upper = audit.bounds(audit.effect("lsat", "direct"), 0.3)
+        >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
+        -5.1 to -3.0
+        """
+        return effect(self.fitted.table, self.fitted.claim, feature, kind, level)
+
+    def coefficient(self, feature: str, term: str) -> Functional:
+        """A weight of a feature's equation, in the table's units per unit of the term; for `bounds`.
+
+        Parameters
+        ----------
+        feature
+            Name of a feature.
+        term
+            Name of a term of its equation, such as ``"ugpa"`` or ``"race*ugpa"``. Features enter an equation less their
+            mean; the protected attribute as -1/+1 or as it is.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> lower, upper = audit.bounds(audit.coefficient("lsat", "ugpa"), 0.3)
+        >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
+        -0.5 to 7.1
+        """
+        return coefficient(self.fitted.table, self.fitted.claim, feature, term)
+
+    # ------------------------------------------------------------ who
+
+    def people(self, correlation: Correlation, *, threshold: float | None = None) -> People:
+        """Everyone's factual and counterfactual features and predictions, in the table's units, worst first.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+        threshold
+            Say also whose decision, prediction at or above this, the counterfactual turns; default no decisions.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.people({("race", "lsat"): 0.2}, threshold=0.1).by_group()[["people", "change", "flips"]].round(3)
+                    people  change  flips
+        race
+        White      18285.0   0.061  0.096
+        non-White   3506.0  -0.061  0.031
+        """
+        return people(self.fitted, model_b(self.fitted.claim, self._read(correlation)).weights, threshold)
+
+    # ------------------------------------------------------------ how strong
+
+    def benchmarks(
+        self,
+        *,
+        columns: Any = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        pairs: Iterable[tuple[str, str]] | None = None,
+        multiples: Sequence[float] = (1, 2, 3),
+    ) -> Benchmarks:
+        """Measure the error correlation that omitting observed variables would induce: benchmarks for hidden ones.
+
+        Equations are fitted by least squares, that of a two-valued protected attribute by probit, with the audit's
+        degrees and without penalty: what a variable explains is a fact about the data. What is measured: every variable
+        of the graph that is a parent of both ends of a pair, the protected attribute among them, and the columns and
+        groups that are given.
+
+        Parameters
+        ----------
+        columns
+            A table of further columns with the audited rows in the same order, such as ``frame[["age"]]``; each is
+            taken for a cause of every variable in a pair, of the protected attribute only if a pair names it. Default
+            none.
+        groups
+            ``{name: variables}`` to be omitted together; default none.
+        pairs
+            Pairs that the graph joins by ``<->``, those with the protected attribute among them; default all.
+        multiples
+            How many times as strong as the observed variable the hidden causes of the result are; default 1, 2 and 3.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.benchmarks().to_frame()["correlation"].round(3).tolist()
+        [0.086, 0.172, 0.259]
+        """
+        return benchmarks(self.fitted, columns, groups, pairs, multiples)
+
+    # ------------------------------------------------------------ show
+
+    def summary(self) -> str:
+        """Say in prose what was assumed and fitted.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> print(audit.summary().splitlines()[0])
+        Audit of a predictor of zfya for counterfactual fairness with respect to race
+        """
+        from fairstress.report.text.audit import audit_summary
+
+        return audit_summary(self)
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        p_max: float = 0.3,
+        *,
+        reason: str = "",
+        budget: Budget | str = "pairwise",
+        search: Search | None = None,
+        sizes: Sequence[float] | None = None,
+        grid: Sequence[float] | None = None,
+        profiles: Sequence[Profile] | None = None,
+        levels: Mapping[str, tuple[float, str]] | None = None,
+        threshold: float | None = None,
+        labels: bool = False,
+        source: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> ReportData:
+        """Write a report that people can read: one HTML file with everything in it.
+
+        Parameters
+        ----------
+        path
+            Where to write it; default nowhere, which only collects what it would show.
+        p_max
+            Size of the budget at which details are shown, default 0.3.
+        reason
+            Why that size; default none.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+        search
+            A `Search`, default ``Search()``.
+        sizes
+            The p_max of each point of the curve; default 13 from 0 to 0.6.
+        grid
+            Correlations of each pair's profile; default 49 from -0.96 to 0.96.
+        profiles
+            Profiles that are known already; default all pairs are profiled along ``grid``.
+        levels
+            What you call unacceptable, ``{name: (CFU, reason)}``; default the baselines alone.
+        threshold
+            Say whose decision, prediction at or above this, the counterfactual turns; default no decisions.
+        labels
+            Whether to show the labels of the rows that move most, default False; they may name people.
+        source
+            ``file`` and ``sha256`` of the data, for the record; default none.
+        progress
+            Called with (steps done, steps in all); default nobody.
+
+        Returns
+        -------
+        ReportData
+            What was found.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
+        <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003757; curve.summary() says more>
+        """
+        from fairstress.report.data import collect
+        from fairstress.report.html.page import write_page
+        from fairstress.report.json import report_results
+
+        data = collect(
+            self,
+            p_max,
+            reason=reason,
+            budget=budget,
+            search=search,
+            sizes=sizes,
+            grid=grid,
+            profiles=profiles,
+            levels=levels,
+            threshold=threshold,
+            progress=progress,
+        )
+        if path is not None:
+            write_page(path, report_results(data, source=source), labels=labels)
+        return data
+
+    def to_markdown(self) -> str:
+        """Write what was audited, and how predictor and baselines compare, as a table in Markdown."""
+        from fairstress.report.text.markup import to_markdown
+        from fairstress.report.text.tables import audit_table
+
+        return to_markdown(audit_table(self))
+
+    def to_latex(self) -> str:
+        """Write what was audited, and how predictor and baselines compare, in LaTeX; it needs the package booktabs."""
+        from fairstress.report.text.markup import to_latex
+        from fairstress.report.text.tables import audit_table
+
+        return to_latex(audit_table(self))
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.text.markup import to_html
+        from fairstress.report.text.tables import audit_table
+
+        return to_html(audit_table(self))
+
+    def __repr__(self) -> str:
+        graph, rows = self.graph, self.fitted.table.y.size
+        return f"<Audit of {graph.outcome} for {graph.protected}: {rows:,} rows; {graph}; summary() says more>"
+
+    # ------------------------------------------------------------ inside
+
+    def _read(self, correlation: Correlation) -> Array:
+        return read_correlation(correlation, self.graph, self.variables)
+
+    def _made_robust(self, robust: Robust, random_state: int | None) -> Audit:
+        found = robust_predictor(self.fitted, robust, random_state)
+        if found is None:
+            return self
+        claim = replace(self.fitted.claim, predictor=found.predictor)
+        fitted = replace(self.fitted, claim=claim, fair_predictor=self.fitted.claim.predictor)
+        return Audit(fitted, found)
+
+    def _no_gradient(self) -> str:
+        """Why CFU has none."""
+        claim = self.fitted.claim
+        if claim.measure.slope is None:
+            return (
+                f"CFU has no gradient, because its measure is {claim.measure.name!r}: 'squared' and 'absolute' have one"
+            )
+        return (
+            f"CFU has no gradient, because the predictor's gradient is '{claim.predictor.gradient}': give "
+            "'differences' if the predictor is smooth"
+        )
+
+
+def _optional(read: Callable[[Any, str], Any], value: Any, name: str) -> Any:
+    """Read an argument that may be left out."""
+    return None if value is None else read(value, name)

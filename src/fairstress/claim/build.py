@@ -1,0 +1,307 @@
+"""From a table and settings to a claim: equations and predictor are chosen and fitted, baselines beside them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairstress.claim.claim import Baseline, Claim, Context
+from fairstress.claim.spec import Settings
+from fairstress.errors import DataError, FairstressWarning, SettingError
+from fairstress.inputs.data import Table
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.counterfactual import residuals
+from fairstress.model.design import Design, build_design, count_values, describer
+from fairstress.model.embedding import Input
+from fairstress.model.fit import check_noise
+from fairstress.model.predictor import (
+    AnyPredictor,
+    PolynomialPredictor,
+    Source,
+    check_independent,
+    fit_predictor,
+    on_log_odds,
+)
+from fairstress.model.selection import choose_predictor, choose_structure
+from fairstress.model.threshold import Likelihood, equations_alone, make_system, without_penalty
+from fairstress.model.user_predictor import fit_user_predictor
+from fairstress.model.view import Lens, RawColumns, View
+from fairstress.options import LOG_ODDS, PROBABILITY
+from fairstress.threads import one_thread
+
+WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
+ROUNDING = 1e-18  # a CFU below this share of the outcome's variance is rounding in a well-conditioned model
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """All that a fit has made: the table, how it was fitted, the claim, and the baselines to compare it with."""
+
+    table: Table
+    settings: Settings
+    claim: Claim
+    baselines: dict[str, Baseline]
+    variables: tuple[str, ...]  # the order of rows and columns in correlation matrices
+    outcome_variance: float  # the scale on which CFU is large or small
+    context: Context
+    fair_predictor: AnyPredictor | None = None  # in whose place a robust one is audited
+
+    @property
+    def graph(self) -> CausalGraph:
+        """The causal graph."""
+        return self.table.graph
+
+    @cached_property
+    def unpenalised(self) -> Claim | None:
+        """The claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit.
+
+        The predictor is fitted anew, to the residuals that it then has; one of raw columns, or a robust one, is not.
+        """
+        if self.settings.penalty == 0:
+            return self.claim
+        if self.claim.condition() > WORST_CONDITION:
+            return None
+        try:
+            with one_thread:
+                claim = _unpenalised(self)
+        except SettingError:
+            return None
+        return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
+
+
+@one_thread
+def build(
+    table: Table, settings: Settings, folds: Sequence[Rows], like: Mapping[str, Baseline] | None = None
+) -> Fitted:
+    """Choose what the settings leave open, fit Model A and the predictor, and baselines beside it.
+
+    Degree and penalty of each baseline are chosen, or those of baselines ``like`` these.
+    """
+    graph, describe = table.graph, describer(table)
+    degrees, penalty = choose_structure(
+        graph,
+        folds,
+        settings.degrees_to_try(graph.features),
+        settings.penalties_to_try,
+        describe=describe,
+        embedding=settings.embedding,
+        penalise_constant=settings.penalise_constant,
+    )
+    design = build_design(graph, degrees, describe, settings.embedding)
+    if like is None:
+        check_sizes(table, design)
+    kinds: dict[str, bool] = {
+        "penalise_constant": settings.penalise_constant,
+        "is_binary": table.protected.is_binary,
+    }
+    system = make_system(design, table.rows, penalty, **kinds)
+    claim = _claim(table, settings, design, system, penalty, folds)
+    if like is None:
+        check_probabilities(table, claim.predictor)
+    chosen = replace(
+        settings,
+        degrees=degrees,
+        penalty=penalty,
+        predictor_degree=claim.predictor.degree,
+        predictor_penalty=claim.predictor.penalty,
+    )
+    return _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like))
+
+
+def refit(
+    fitted: Fitted,
+    *,
+    degrees: Mapping[str, int] | None = None,
+    penalty: float | None = None,
+    keep: Any = None,
+) -> Fitted:
+    """Fit the same with other degrees or another penalty, or to some of the rows; nothing is cross-validated anew."""
+    if degrees is None and penalty is None and keep is None:
+        return fitted
+    settings, table = fitted.settings, fitted.table if keep is None else fitted.table.keep(keep)
+    changed = replace(
+        _fixed(settings),
+        degrees={**settings.degrees, **(degrees or {})},
+        penalty=settings.penalty if penalty is None else penalty,
+    )
+    again = build(table, changed, [], fitted.baselines)
+    if fitted.fair_predictor is None:
+        return again
+    own = replace(again.claim, predictor=fitted.claim.predictor)
+    return replace(again, claim=own, fair_predictor=again.claim.predictor)
+
+
+def _with_context(table: Table, settings: Settings, claim: Claim, baselines: dict[str, Baseline]) -> Fitted:
+    graph, rows = table.graph, table.rows
+    variance = float(rows.y_square.sum() / rows.n - (rows.y.sum() / rows.n) ** 2)
+    comparable = settings.measure.is_squared and settings.predictor_scale == PROBABILITY
+    # what an exact CFU of 0 looks like; ill-conditioned equations enlarge it
+    smallest = max(ROUNDING, (8 * float(np.finfo(float).eps) * claim.condition()) ** 2) * variance
+    has_distances = settings.measure.is_squared and not isinstance(claim.view, RawColumns)  # from a fair predictor
+    context = Context(
+        outcome_variance=variance if comparable else float("nan"),
+        negligible=float(settings.measure.each(np.sqrt([smallest]))[0]),
+        penalty=settings.penalty or 0.0,
+        log_likelihood=claim.model_a.log_likelihood,
+        baselines={name: b.unfairness for name, b in baselines.items()} if has_distances else {},
+        baseline_claims={name: b.claim for name, b in baselines.items()},
+    )
+    variables = (graph.protected, *graph.features) if graph.confounds_protected else graph.features
+    return Fitted(table, settings, claim, baselines, variables, variance, context)
+
+
+# ---------------------------------------------------------------- the claim
+
+
+def _claim(
+    table: Table,
+    settings: Settings,
+    design: Design,
+    system: Likelihood,
+    penalty: float,
+    folds: Sequence[Rows] = (),
+    audited: tuple[Lens, AnyPredictor] | None = None,
+) -> Claim:
+    """Fit Model A, and the predictor on its residuals or the user's own, unless it is given as ``audited``."""
+    for equation, alone in equations_alone(system, design):
+        check_noise(alone, equation)
+        N = alone.moments.G + np.diag(alone.penalties)
+        check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
+    model_a, coding = system.independent(), table.protected
+    view = View.of(design, model_a.weights, fair_part=settings.fair_part, reference=coding.reference_code)
+    lens, predictor = audited or _audited(table, settings, view, folds)
+    moved, _ = coding.contrasts(table.rows)
+    return Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
+
+
+def _unpenalised(fitted: Fitted) -> Claim:
+    """The claim from the same moments, without structural penalty."""
+    claim, settings = fitted.claim, _fixed(fitted.settings)
+    audited = (claim.view, claim.predictor) if isinstance(claim.view, RawColumns) else None
+    return _claim(fitted.table, settings, claim.design, without_penalty(claim.system), 0.0, audited=audited)
+
+
+def _fixed(settings: Settings) -> Settings:
+    """Settings that leave nothing to choose; a user's own predictor has neither degree nor penalty."""
+    degree, penalty = settings.predictor_degree or 1, settings.predictor_penalty or 0.0
+    return replace(settings, predictor_degree=degree, predictor_penalty=penalty)
+
+
+def _audited(table: Table, settings: Settings, view: View, folds: Sequence[Rows]) -> tuple[Lens, AnyPredictor]:
+    """What the audited predictor looks at, and the predictor, fitted."""
+    own = settings.user_predictor
+    if own is None:
+        return view, _scaled(_polynomial(table, settings, folds, _residuals_of(table, view)), settings)
+    lens = own.lens(view, table)
+    return lens, _scaled(fit_user_predictor(own, table, lens, _gatherer(lens, view.design, view.weights)), settings)
+
+
+def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source: Source) -> PolynomialPredictor:
+    """Choose and fit the built-in predictor on some inputs."""
+    options: dict[str, bool] = {
+        "is_logistic": table.outcome_levels is not None,
+        "penalise_constant": settings.penalise_constant,
+    }
+    degrees, penalties = settings.predictor_degrees_to_try, settings.predictor_penalties_to_try
+    degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
+    return fit_predictor(table.rows, source, degree, penalty, **options)
+
+
+def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:
+    return on_log_odds(predictor) if settings.predictor_scale == LOG_ODDS else predictor
+
+
+def _residuals_of(table: Table, view: View) -> Source:
+    """What a counterfactually fair predictor may look at."""
+    gather = _gatherer(view, view.design, view.weights)
+    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
+    return Source(tuple(Input(name, n_values=count_values(Z[:, j])) for j, name in enumerate(view.names)), gather)
+
+
+def _gatherer(lens: Lens, design: Design, w_A: Array) -> Callable[[Rows], Array]:
+    """How a predictor's inputs come from rows."""
+    return lambda block: lens.factual(block, residuals(design, w_A, block))
+
+
+# ---------------------------------------------------------------- baselines
+
+
+def _baselines(
+    table: Table, settings: Settings, folds: Sequence[Rows], claim: Claim, like: Mapping[str, Baseline] | None
+) -> dict[str, Baseline]:
+    """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
+    describe = describer(table)
+    features = tuple(variable for name in table.graph.features for variable in describe(name))
+    shown = {"unconstrained": (*describe(table.graph.protected),), "blind": ()}
+    baselines = {}
+    for name, own in shown.items():
+        its = settings
+        if like is not None:
+            its = replace(settings, predictor_degree=like[name].degree, predictor_penalty=like[name].penalty)
+        baselines[name] = _baseline(table, its, folds, claim, name, own, features)
+    return baselines
+
+
+def _baseline(
+    table: Table,
+    settings: Settings,
+    folds: Sequence[Rows],
+    claim: Claim,
+    name: str,
+    own: tuple[Input, ...],
+    features: tuple[Input, ...],
+) -> Baseline:
+    lens = RawColumns.of(own, features)
+    predictor = _polynomial(
+        table, settings, folds, Source((*own, *features), lambda block: lens.factual(block, block.x))
+    )
+    itself = replace(claim, view=lens, predictor=_scaled(predictor, settings))
+    distance = mean_squared_distance(itself, claim, table.rows)
+    return Baseline(name, distance, predictor.r2, predictor.degree, predictor.penalty, itself)
+
+
+def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
+    """Mean squared difference of two predictors' predictions for people as they are."""
+    total = 0.0
+    for block in rows.blocks():
+        eps = residuals(first.design, first.model_a.weights, block)
+        total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
+    return total / rows.n
+
+
+# ---------------------------------------------------------------- checks
+
+
+def check_sizes(table: Table, design: Design) -> None:
+    """Refuse fewer rows than weights; warn of a group that has fewer."""
+    n_weights = design.feature_of.size
+    if table.n_counted < n_weights:
+        raise DataError(
+            f"the data have {table.n_counted} rows, fewer than the {n_weights} weights of the structural equations: "
+            "bring more rows, or lower max_degree or degrees"
+        )
+    for level, count in table.group_sizes().items():
+        if count < n_weights:
+            warnings.warn(
+                f"the group {level!r} of '{table.protected.name}' has {count} rows, fewer than the {n_weights} weights "
+                "of the structural equations: its part of the result rests on little",
+                FairstressWarning,
+                stacklevel=5,
+            )
+
+
+def check_probabilities(table: Table, predictor: AnyPredictor) -> None:
+    """Warn of a user's predictor that gives no probabilities where the outcome has two values."""
+    if predictor.r2 is None:
+        warnings.warn(
+            f"predictor {predictor.name} gives numbers outside 0 to 1, which are no probabilities, although "
+            f"'{table.graph.outcome}' has two values: they are audited as they are",
+            FairstressWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,164 @@
+"""The heart: CFU, or another functional of Model B, as a pure function of the errors' correlation.
+
+A fit depends on the system, on P and on where it sets out, not on predictor or functional. Searches for one predictor
+and another, for the largest and the smallest, ask for the same fits again: they are kept, as many as a bound allows.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fairstress.claim.claim import Claim
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.counterfactual import worlds
+from fairstress.model.fit import Fit
+from fairstress.model.threshold import Likelihood
+from fairstress.threads import one_thread
+
+KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
+
+
+@runtime_checkable
+class Functional(Protocol):
+    """A number that Model B's weights determine."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        ...
+
+    def values(self, claim: Claim, w_B: Array) -> Array:
+        """(g,) the number for each of the weights (g, D)."""
+        ...
+
+    def has_slope(self, claim: Claim) -> bool:
+        """Whether it has a derivative for a claim."""
+        ...
+
+    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
+        """The number for weights (D,) and its derivative by them (D,); None where it has no derivative."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """A functional at one correlation."""
+
+    value: float  # CFU: squared units of the outcome
+    fit: Fit
+    gradient: Array | None  # (m, m) derivative by P; a pair's derivative is the sum of its two entries
+
+
+def evaluate(
+    claim: Claim,
+    P: Array,
+    functional: Functional,
+    *,
+    gradient: bool = False,
+    check_minima: bool = True,
+    start: Fit | None = None,
+) -> Evaluation:
+    """Fit Model B at one P (m, m), make the counterfactuals, compare; see `evaluate_many`.
+
+    The fit sets out from Model A, or from ``start``, which spares steps where its P is near.
+    """
+    with one_thread:
+        claim.blocks()
+        (fit,) = fits(claim, P[None], check_minima=check_minima, start=start)
+        both = functional.value_and_slope(claim, fit.weights) if gradient else None
+        if both is None:
+            return Evaluation(float(functional.values(claim, fit.weights[None])[0]), fit, None)
+        return Evaluation(both[0], fit, claim.system.correlation_gradient(fit, both[1]))
+
+
+def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minima: bool = True) -> list[Evaluation]:
+    """Evaluate a functional at many P (g, m, m), side by side and without gradients.
+
+    ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step.
+    """
+    with one_thread:
+        claim.blocks()
+        found = fits(claim, P, check_minima=check_minima)
+        values = functional.values(claim, np.array([fit.weights for fit in found]))
+    return [Evaluation(float(value), fit, None) for value, fit in zip(values, found, strict=True)]
+
+
+@one_thread
+def model_b(claim: Claim, P: Array) -> Fit:
+    """Fit Model B at one P (m, m)."""
+    return fits(claim, P[None])[0]
+
+
+@one_thread
+def predictions(claim: Claim, w_B: Array) -> tuple[Array, Array, Array]:
+    """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row.
+
+    CFU is what the claim's measure makes of one change.
+    """
+    parts = [worlds(claim.design, claim.model_a.weights, w_B[None], block) for block in claim.blocks()]
+    factual = np.concatenate([part.factual.predicted for part in parts])
+    change = np.concatenate([claim.predict_worlds(part)[0] - part.factual.predicted for part in parts])
+    return factual, factual + change, claim.measure.each(change)
+
+
+@one_thread
+def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
+    """(n,) predictions for any people, as they are, and (n, p) what the predictor is shown of them."""
+    parts = []
+    for block in rows.blocks():
+        inputs = claim.predictor_inputs(block)
+        parts.append((claim.predictor.predict(inputs), inputs))
+    predicted, inputs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return predicted, inputs
+
+
+# ---------------------------------------------------------------- fits, each made once
+
+
+def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
+    """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
+    start, memo = start or claim.model_a, _memo_of(claim.system)
+    keys = [(check_minima, one.tobytes(), start.log_scales.tobytes()) for one in P]
+    known = [memo.get(key) for key in keys]
+    new = [i for i, fit in enumerate(known) if fit is None]
+    if new:
+        for i, fit in zip(new, claim.system.fits(P[new], start, check_minima=check_minima), strict=True):
+            known[i] = memo.put(keys[i], fit)
+    return [fit for fit in known if fit is not None]
+
+
+Key = tuple[bool, bytes, bytes]  # whether minima were checked, P, and the scales from which the fit set out
+
+
+class _Memo:
+    """The latest fits of one system, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self._fits: OrderedDict[Key, Fit] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Key) -> Fit | None:
+        with self._lock:
+            if key in self._fits:
+                self._fits.move_to_end(key)
+            return self._fits.get(key)
+
+    def put(self, key: Key, fit: Fit) -> Fit:
+        with self._lock:
+            self._fits[key] = fit
+            if len(self._fits) * (fit.weights.size + fit.correlation.size) > KEPT:
+                self._fits.popitem(last=False)
+        return fit
+
+
+_memos: WeakKeyDictionary[Likelihood, _Memo] = WeakKeyDictionary()
+
+
+def _memo_of(system: Likelihood) -> _Memo:
+    return _memos.setdefault(system, _Memo())

@@ -1,0 +1,83 @@
+"""Decisions: who is above a threshold in one world and not in the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from fairstress.claim.claim import Claim
+from fairstress.errors import SettingError
+from fairstress.functionals.cfu import side_by_side
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array
+from fairstress.options import LOG_ODDS
+
+EITHER, GAINED, LOST = "either", "gained", "lost"
+DIRECTIONS = (EITHER, GAINED, LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """The share of people, or of a group, whose decision ``f >= threshold`` the counterfactual turns; no derivative."""
+
+    threshold: float  # on the scale of the claim's predictor
+    direction: str  # "gained": no turns to yes; "lost": yes turns to no; "either"
+    group: float | None  # code of the protected attribute
+    name: str
+
+    def values(self, claim: Claim, w_B: Array) -> Array:
+        """Weight of those whose decision turns over the weight of all who are asked about."""
+        total, n = np.zeros(len(w_B)), 0.0
+        for factual in claim.blocks():
+            block = factual.block
+            weight = block.weight if self.group is None else block.weight * (block.a == self.group)
+            n += float(weight.sum())
+            before = factual.predicted >= self.threshold
+            for some, counterfactual in side_by_side(claim, w_B, factual):
+                after = claim.predict_worlds(counterfactual) >= self.threshold
+                total[some] += flipped(before, after, self.direction) @ weight
+        return total / n
+
+    def has_slope(self, claim: Claim) -> bool:
+        """Never: a share of people moves in steps."""
+        return False
+
+    def value_and_slope(self, claim: Claim, w_B: Array) -> None:
+        """No derivative."""
+        return
+
+
+def flipped(before: Any, after: Any, direction: str) -> Any:
+    """Whose decision turns in a direction."""
+    if direction == GAINED:
+        return ~before & after
+    return before & ~after if direction == LOST else before != after
+
+
+def flips(table: Table, threshold: Any, direction: str, group: Any, scale: str) -> Flips:
+    """Check an analyst's question about decisions."""
+    if direction not in DIRECTIONS:
+        raise SettingError(f"direction is {direction!r}: give '{EITHER}', '{GAINED}' or '{LOST}'")
+    coding = table.protected
+    if group is not None and coding.levels is None:
+        raise SettingError(f"group is {group!r}, but '{coding.name}' is numeric and has no groups: leave it out")
+    code = None if group is None else coding.moved_code(group)
+    limit = read_threshold(table, threshold, scale)
+    way = {EITHER: "turns", GAINED: "turns to yes", LOST: "turns to no"}[direction]
+    name = f"share of {'people' if group is None else group} whose decision {way} (threshold {threshold:g})"
+    return Flips(limit, direction, code, name)
+
+
+def read_threshold(table: Table, threshold: Any, scale: str) -> float:
+    """Give a threshold in the outcome's units, or of a probability, on the scale of the predictions."""
+    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool | np.bool_)
+    number = float(threshold) if is_number else float("nan")
+    two_valued = table.outcome_levels is not None
+    if not np.isfinite(number) or (two_valued and not 0 < number < 1):
+        wanted = "a probability between 0 and 1" if two_valued else f"a number in units of '{table.graph.outcome}'"
+        raise SettingError(f"threshold is {threshold!r}: give {wanted}")
+    return float(special.logit(number)) if scale == LOG_ODDS else number - table.origin

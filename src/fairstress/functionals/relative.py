@@ -1,0 +1,41 @@
+"""A predictor's CFU less a baseline's at the same correlation: like for like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairstress.claim.claim import Claim
+from fairstress.functionals.cfu import CFU
+from fairstress.inputs.rows import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelativeCFU:
+    """How much more unfair the audited predictor is than a baseline where the errors have the same correlation."""
+
+    baseline: Claim
+    name: str
+    _by_rows: dict[int, Claim] = field(default_factory=dict, repr=False)  # the baseline by rows
+
+    def values(self, claim: Claim, w_B: Array) -> Array:
+        """CFU less the baseline's."""
+        ours, theirs = (CFU().values(one, w_B) for one in (claim, self._on(claim)))
+        return np.asarray(ours - theirs)
+
+    def has_slope(self, claim: Claim) -> bool:
+        """Whether both claims have one."""
+        return CFU().has_slope(claim) and CFU().has_slope(self.baseline)
+
+    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
+        """The same with its derivative, where both have one."""
+        ours, theirs = (CFU().value_and_slope(one, w_B) for one in (claim, self._on(claim)))
+        return None if ours is None or theirs is None else (ours[0] - theirs[0], ours[1] - theirs[1])
+
+    def _on(self, claim: Claim) -> Claim:
+        """The baseline's claim on the same rows, kept so that its blocks are worked out once."""
+        known = self._by_rows.get(id(claim.rows))
+        if known is None or known.rows is not claim.rows:
+            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows)
+        return known

@@ -1,0 +1,282 @@
+"""Options as small frozen values, each checked when it is made: budgets, searches, predictors.
+
+Arguments that travel together are one value, which goes to every method, settings file and saved result alike. Strings
+are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from fairstress.checks import not_negative, share, whole_number
+from fairstress.errors import SettingError
+
+Pair = tuple[str, str]
+Bounds = Mapping[Pair, tuple[float, float]]
+
+RESIDUALS, FEATURES = "residuals", "features"  # what a predictor looks at
+PROBABILITY, LOG_ODDS = "probability", "log-odds"  # scales on which predictions of a two-valued outcome are compared
+SEARCH, ASCENT = "search", "ascent"  # how the worst case is sought
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@dataclass(frozen=True, slots=True)
+class Pairwise:
+    """The paper's budget: no pair's correlation exceeds p_max in size, and no eigenvalue of P lies below a floor.
+
+    Parameters
+    ----------
+    min_eigenvalue
+        The floor under the eigenvalues of P, default 0.05. It applies where two or more pairs are free: near a singular
+        P a fit diverges. One pair alone has the paper's interval.
+    bounds
+        ``{pair: (lower, upper)}``, signs and sizes that an expert can vouch for; default none.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> fs.Pairwise(bounds={("ugpa", "lsat"): (0, 0.3)})
+    Pairwise(min_eigenvalue=0.05, bounds={('ugpa', 'lsat'): (0.0, 0.3)})
+    """
+
+    kind: ClassVar[str] = "pairwise"
+    min_eigenvalue: float = 0.05
+    bounds: Bounds = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "min_eigenvalue", share(self.min_eigenvalue, "min_eigenvalue"))
+        object.__setattr__(self, "bounds", _read_bounds(self.bounds))
+
+    def floor(self, p_max: float, n_pairs: int) -> float:
+        """The least eigenvalue that P may have."""
+        return self.min_eigenvalue if n_pairs > 1 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, as saved results and settings files have them."""
+        return {"kind": self.kind, "min_eigenvalue": self.min_eigenvalue, "bounds": _plain_bounds(self.bounds)}
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Spectral:
+    """A budget for all pairs together: ``P = (1 - p_max) I + p_max R``, R any correlation matrix of the graph's pairs.
+
+    No combination of the errors has less than the share ``1 - p_max`` of the variance that it would have if they were
+    independent. For one pair it is the same interval as the pairwise budget.
+
+    Parameters
+    ----------
+    bounds
+        ``{pair: (lower, upper)}``, signs and sizes that an expert can vouch for; default none.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> print(fs.Spectral())
+    spectral
+    """
+
+    kind: ClassVar[str] = "spectral"
+    bounds: Bounds = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bounds", _read_bounds(self.bounds))
+
+    def floor(self, p_max: float, n_pairs: int) -> float:
+        """The least eigenvalue that P may have."""
+        return 1 - p_max
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, as saved results and settings files have them."""
+        return {"kind": self.kind, "bounds": _plain_bounds(self.bounds)}
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+Budget = Pairwise | Spectral
+KINDS: dict[str, type[Budget]] = {"pairwise": Pairwise, "spectral": Spectral}
+
+
+def read_budget(budget: Any) -> Budget:
+    """Turn an analyst's budget, a value or the name of its kind, into a value."""
+    if isinstance(budget, Pairwise | Spectral):
+        return budget
+    if isinstance(budget, str) and budget in KINDS:
+        return KINDS[budget]()
+    raise SettingError(f"budget is {budget!r}: give 'pairwise' or 'spectral', or a value such as Pairwise(bounds=...)")
+
+
+def _read_bounds(bounds: Any) -> dict[Pair, tuple[float, float]]:
+    if not isinstance(bounds, Mapping):
+        raise SettingError(f"bounds is {bounds!r}: give {{('a', 'b'): (lower, upper)}}, or leave it out")
+    return {_read_ends(pair): _read_limits(pair, limits) for pair, limits in bounds.items()}
+
+
+def _read_ends(pair: Any) -> Pair:
+    ends = tuple(pair) if isinstance(pair, tuple | list) else ()
+    if len(ends) != 2 or not all(isinstance(end, str) for end in ends):
+        raise SettingError(f"bounds names {pair!r}: give a pair as a tuple of two names, such as ('ugpa', 'lsat')")
+    return ends
+
+
+def _read_limits(pair: Pair, limits: Any) -> tuple[float, float]:
+    shown = " <-> ".join(pair)
+    try:
+        least, most = (float(limit) for limit in limits)
+    except (TypeError, ValueError):
+        raise SettingError(f"the bounds of {shown} are {limits!r}: give a lower and an upper number") from None
+    if not -1 <= least <= most <= 1:
+        raise SettingError(f"the bounds of {shown} are {limits!r}: give -1 <= lower <= upper <= 1")
+    return least, most
+
+
+def _plain_bounds(bounds: Bounds) -> dict[str, list[float]]:
+    return {" <-> ".join(pair): list(limits) for pair, limits in bounds.items()}
+
+
+# ---------------------------------------------------------------- searches
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How hard to look for the worst case, and by which method.
+
+    Parameters
+    ----------
+    starts
+        Ascents to begin with, default 8; more follow while they disagree.
+    method
+        ``"search"`` (default), or ``"ascent"`` for the paper's Algorithm 1, which finds local maxima and is there for
+        comparison.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> fs.Search(starts=16)
+    Search(starts=16, method='search')
+    """
+
+    starts: int = 8
+    method: str = SEARCH
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", whole_number(self.starts, "starts"))
+        if self.method not in (SEARCH, ASCENT):
+            raise SettingError(f"method is {self.method!r}: give '{SEARCH}' or '{ASCENT}'")
+
+
+def read_search(search: Any) -> Search:
+    """Turn what an analyst gives, a value or nothing, into a value."""
+    if search is None:
+        return Search()
+    if not isinstance(search, Search):
+        raise SettingError(f"search is {search!r}: give a value such as Search(starts=16)")
+    return search
+
+
+# ---------------------------------------------------------------- predictors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictor:
+    """A predictor to audit, with what it looks at and where its derivatives come from.
+
+    Parameters
+    ----------
+    model
+        A scikit-learn regressor or classifier, which is copied and fitted unless it is fitted already; a PyTorch module
+        in evaluation mode; or a function. For a two-valued outcome it gives the probability of the last level. Default:
+        the built-in polynomial of residuals.
+    input
+        What the model looks at. ``"residuals"`` (default): an array with Model A's residuals of the standardised
+        features, those of `Audit.predictor_inputs`. ``"features"``: a data frame of the protected attribute and the
+        features with the table's names and units; a fitted estimator gets the columns that it was fitted to, a module
+        an array in which levels are coded. A function of that data frame gives the model what it returns.
+    gradient
+        Where the model's derivatives come from: ``"none"``; ``"differences"``, for a smooth one; ``"autograd"``, what a
+        module has by itself; or a function that gives them by the residuals, or by the features in the table's units.
+        Default: ``"autograd"`` for a module, otherwise ``"none"``, with which searches only compare values: for few
+        pairs.
+    scale
+        For a two-valued outcome: ``"probability"`` (default), or ``"log-odds"`` to measure changes of these.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> fs.Predictor(abs, input="features").input
+    'features'
+    """
+
+    model: Any = None
+    input: str | Callable[[Any], Any] = RESIDUALS
+    gradient: str | Callable[[Any], Any] | None = None
+    scale: str = PROBABILITY
+
+    def __post_init__(self) -> None:
+        if not (callable(self.input) or (isinstance(self.input, str) and self.input in (RESIDUALS, FEATURES))):
+            raise SettingError(
+                f"the predictor's input is {self.input!r}: give '{RESIDUALS}', '{FEATURES}' or a function of a data "
+                "frame"
+            )
+        if self.scale not in (PROBABILITY, LOG_ODDS):
+            raise SettingError(f"the predictor's scale is {self.scale!r}: give '{PROBABILITY}' or '{LOG_ODDS}'")
+        if self.model is None and (self.input != RESIDUALS or self.gradient is not None):
+            raise SettingError(
+                "input and gradient are about a predictor of your own: give one as model; the baselines, which look at "
+                "features, are audited by audit.cfu(P, baseline='blind')"
+            )
+
+
+def read_predictor(predictor: Any) -> Predictor:
+    """Turn what an analyst gives, a value, a bare model or nothing, into a value."""
+    return predictor if isinstance(predictor, Predictor) else Predictor(predictor)
+
+
+@dataclass(frozen=True, slots=True)
+class Robust:
+    """Which robust predictor to audit in place of the fair one: as accurate as can be, and less unfair at worst.
+
+    Parameters
+    ----------
+    p_max
+        Size of the budget within which the worst case counts.
+    weight
+        What a unit of worst-case CFU costs in units of mean squared error (mean deviance for a two-valued outcome); 0
+        is the fair predictor. Best read off `Audit.frontier`.
+    budget
+        ``"pairwise"`` (default), ``"spectral"``, or a value such as ``Pairwise(min_eigenvalue=0.01)``.
+    search
+        A `Search`, default ``Search()``.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> robust = fs.Robust(0.3, 10)
+    >>> robust.weight, robust.budget
+    (10.0, Pairwise(min_eigenvalue=0.05, bounds={}))
+    """
+
+    p_max: float
+    weight: float
+    budget: Budget | str = "pairwise"
+    search: Search | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p_max", share(self.p_max, "p_max"))
+        object.__setattr__(self, "weight", not_negative(self.weight, "weight"))
+        object.__setattr__(self, "budget", read_budget(self.budget))
+        object.__setattr__(self, "search", read_search(self.search))
+
+
+def read_robust(robust: Any) -> Robust:
+    """Check that a value is given, and not the arguments of one."""
+    if not isinstance(robust, Robust):
+        raise SettingError(f"robust is {robust!r}: give a value such as Robust(p_max=0.3, weight=10)")
+    return robust

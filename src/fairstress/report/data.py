@@ -1,0 +1,262 @@
+"""Everything that a report shows, collected by asking an audit its questions one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.benchmarks.result import Benchmarks
+from fairstress.analyses.check import Check
+from fairstress.analyses.curve import BreakingPoint, Curve
+from fairstress.analyses.decisions import Decisions, decisions
+from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
+from fairstress.analyses.people import People, people, worst_rows
+from fairstress.analyses.profile import Profile
+from fairstress.analyses.specification import (
+    Comparison,
+    SpecificationCheck,
+    comparison,
+    plans,
+    specification_checks,
+)
+from fairstress.analyses.worst_case import WorstCase
+from fairstress.audit import Audit
+from fairstress.checks import is_positive, share
+from fairstress.errors import FairstressError, SettingError
+from fairstress.inputs.data import Table
+from fairstress.options import RESIDUALS, Bounds, Budget, Search, read_budget, read_search
+from fairstress.progress import Progress, Steps
+from fairstress.search.sets import read_sizes
+
+SIZES = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
+GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+WORST_ROWS = 20
+ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
+BASELINES = {
+    "unconstrained": "the mean squared distance from {} to those of a predictor of all columns",
+    "blind": "the same distance for a predictor that ignores the graph and leaves out the protected attribute",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A CFU that somebody calls unacceptable, and why."""
+
+    name: str
+    value: float
+    reason: str
+    source: str = ANALYST  # or a baseline
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairAlone:
+    """What one pair does to the worst case: free alone, and forbidden."""
+
+    pair: tuple[str, str]
+    alone: WorstCase
+    forbidden: WorstCase | None  # None where it is the only pair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportData:
+    """The answers of an audit, with details at one size of the budget. Made by `Audit.report`."""
+
+    audit: Audit
+    date: str  # when it was collected, as 2020-12-31
+    p_max: float  # the size of the budget at which details are shown
+    reason: str  # why that size
+    budget: Budget
+    check: Check
+    profiles: tuple[Profile, ...]
+    curve: Curve
+    levels: tuple[Level, ...]
+    breaking_points: tuple[BreakingPoint, ...]  # of each level
+    group_means: pd.DataFrame  # p_max, group, factual, counterfactual, difference: mean predictions
+    predictors: pd.DataFrame  # predictor, group, mean: of the outcome as observed and of each predictor
+    people: pd.DataFrame  # worst rows first: label, people, from, to, prediction, prediction_counterfactual, cfu
+    people_features: pd.DataFrame  # of the same rows: (feature, "factual" or "counterfactual")
+    by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at that size
+    decisions: Decisions | None  # that the counterfactual turns, where there is a threshold
+    pairs: tuple[PairAlone, ...]
+    benchmarks: Benchmarks | None
+    benchmarks_refused: str  # why there are none
+    comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
+    specification_checks: tuple[SpecificationCheck, ...]
+    margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
+
+    @property
+    def worst(self) -> WorstCase:
+        """The worst case at the size at which details are shown."""
+        return next(point for point in self.curve.points if point.p_max == self.p_max)
+
+    @property
+    def share_of_variance(self) -> float:
+        """That worst case as a share of the outcome's variance; NaN where it has other units."""
+        return self.worst.value / self.curve.context.outcome_variance
+
+    def __repr__(self) -> str:
+        graph, worst = self.audit.graph, f"worst {self.worst.functional} {self.worst.value:.4g}"
+        size = f"{self.budget} budget, p_max = {self.p_max:g}"
+        return f"<ReportData of {graph.outcome} for {graph.protected}: {size}, {worst}; curve.summary() says more>"
+
+
+def collect(
+    audit: Audit,
+    p_max: float = 0.3,
+    *,
+    reason: str = "",
+    budget: Budget | str = "pairwise",
+    search: Search | None = None,
+    sizes: Sequence[float] | None = None,
+    grid: Sequence[float] | None = None,
+    profiles: Sequence[Profile] | None = None,
+    levels: Mapping[str, tuple[float, str]] | None = None,
+    threshold: float | None = None,
+    progress: Progress | None = None,
+) -> ReportData:
+    """Ask all questions; the arguments are those of `Audit.report`."""
+    fitted, p_max = audit.fitted, share(p_max, "p_max")
+    options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
+    of_curve = read_sizes([*read_sizes(SIZES if sizes is None else sizes, "sizes"), p_max])
+    named = _levels(audit, levels or {})
+    if threshold is not None:
+        audit.flips(threshold)  # which refuses what is no threshold
+    unknown = audit.graph.pairs if profiles is None else ()
+    steps = Steps(_count(audit, of_curve, named) + len(unknown) + (threshold is not None), progress)
+    check = audit.check()
+    steps()
+    curve = audit.curve(of_curve, **options, progress=lambda *_: steps())
+    worst = next(point for point in curve.points if point.p_max == p_max)
+    rows, features = worst_rows(fitted, worst.fit.weights, WORST_ROWS)
+    benchmarks, refused = _benchmarks(audit, steps)
+    chosen = GRID if grid is None else grid
+    return ReportData(
+        audit=audit,
+        date=date.today().isoformat(),
+        p_max=p_max,
+        reason=reason,
+        budget=options["budget"],
+        check=check,
+        profiles=(*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown))),
+        curve=curve,
+        levels=named,
+        breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
+        group_means=mean_predictions_at(fitted, curve.points),
+        predictors=mean_predictions(fitted),
+        people=rows,
+        people_features=features,
+        by_group=_by_group(people(fitted, worst.fit.weights)),
+        decisions=_decisions(audit, threshold, worst, options, steps),
+        pairs=_pairs(audit, p_max, worst, options, steps),
+        benchmarks=benchmarks,
+        benchmarks_refused=refused,
+        comparison=comparison(fitted, curve, worst, steps),
+        specification_checks=specification_checks(fitted, p_max, **options, steps=steps),
+        margins=_margins(fitted.table),
+    )
+
+
+def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
+    """Steps for check and benchmarks, budgets, levels, pairs alone and forbidden, baselines, specification checks."""
+    pairs = len(audit.graph.pairs)
+    of_pairs = 2 * pairs if pairs > 1 else 0
+    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines) + len(plans(audit.fitted))
+
+
+def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+    """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
+    if not isinstance(given, Mapping):
+        raise SettingError(f"levels is {given!r}: give a CFU and the reason by name, {{'much': (0.01, 'because ...')}}")
+    found = []
+    for name, pair in given.items():
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and is_positive(pair[0])):
+            raise SettingError(
+                f"the level '{name}' is {pair!r}: give its CFU, a positive number, and the reason, such as "
+                "(0.01, 'because ...')"
+            )
+        found.append(Level(str(name), float(pair[0]), str(pair[1])))
+    if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
+        return tuple(found)
+    known = audit.baselines.items() if audit.settings.measure.is_squared else ()
+    whose = "the audited predictions" if audit.robust_predictor is None else "the fair predictor's predictions"
+    reasons = {name: text.format(whose) for name, text in BASELINES.items()}
+    return (*found, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))
+
+
+def _margins(table: Table) -> pd.DataFrame:
+    """Rows of each level of each protected column, where several are protected together."""
+    found: list[tuple[str, Any, int]] = []
+    if len(table.graph.protected_columns) > 1:
+        a = table.rows.a[table.row_of[table.weight > 0]]
+        own = table.units.levels.iloc[np.searchsorted(table.units.codes, a)]
+        sizes = {name: own[name].value_counts(sort=False).sort_index() for name in own}
+        found = [(str(name), level, int(count)) for name, rows in sizes.items() for level, count in rows.items()]
+    return pd.DataFrame(found, columns=["column", "level", "rows"])
+
+
+# ---------------------------------------------------------------- people
+
+
+def _by_group(at_worst: People) -> pd.DataFrame:
+    """Mean and quantiles of CFU, of everyone and in each group."""
+    everyone = pd.DataFrame([at_worst.summarise(at_worst.weight > 0, QUANTILES)], index=[EVERYONE])
+    levels = at_worst.protected.levels
+    groups = [] if levels is None else [at_worst.by_group(QUANTILES).reindex(list(levels)).query("people > 0")]
+    frame = pd.concat([everyone, *groups])
+    names = {f"cfu quantile {q:g}": f"q{int(100 * q)}" for q in QUANTILES}
+    frame = frame.rename(columns={"cfu": "mean", **names})[["people", "mean", *names.values()]]
+    frame.insert(0, "group", [str(level) for level in frame.index])
+    whole = (frame["people"] % 1 == 0).all()
+    return frame.astype({"people": int} if whole else {}).reset_index(drop=True)
+
+
+def _decisions(
+    audit: Audit, threshold: float | None, worst: WorstCase, options: Mapping[str, Any], steps: Steps
+) -> Decisions | None:
+    """Decisions that turn, where a threshold makes them."""
+    if threshold is None:
+        return None
+    found = decisions(audit.fitted, threshold, worst, **options)
+    steps()
+    return found
+
+
+# ---------------------------------------------------------------- pairs and benchmarks
+
+
+def _pairs(
+    audit: Audit, p_max: float, worst: WorstCase, options: Mapping[str, Any], steps: Steps
+) -> tuple[PairAlone, ...]:
+    """The worst case with each pair alone, and without it."""
+    free = audit.graph.pairs
+    if len(free) == 1:
+        return (PairAlone(free[0], worst, None),)
+    found = []
+    for pair in free:
+        others = {other: (0.0, 0.0) for other in free if other != pair}
+        limits = [_with_fixed(options["budget"], fixed) for fixed in (others, {pair: (0.0, 0.0)})]
+        worst_cases = (audit.worst_case(p_max, budget=b, search=options["search"]) for b in steps.each(limits))
+        found.append(PairAlone(pair, *worst_cases))
+    return tuple(found)
+
+
+def _with_fixed(budget: Budget, fixed: Bounds) -> Budget:
+    """A budget with some pairs fixed, whatever its own bounds say of them."""
+    kept = {pair: limits for pair, limits in budget.bounds.items() if not {pair, pair[::-1]} & set(fixed)}
+    return replace(budget, bounds={**kept, **fixed})
+
+
+def _benchmarks(audit: Audit, steps: Steps) -> tuple[Benchmarks | None, str]:
+    """Benchmarks, or why there are none."""
+    try:
+        return audit.benchmarks(), ""
+    except FairstressError as problem:
+        return None, str(problem)
+    finally:
+        steps()

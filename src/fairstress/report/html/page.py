@@ -1,0 +1,112 @@
+"""The page: one HTML file with everything in it, drawn from saved results alone. Computes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from fairstress.errors import FairstressError
+from fairstress.report.text.markup import printable
+
+TEMPLATE = "page.html.jinja"
+MANY = 1e6  # from here on numbers have an exponent
+SCRIPTS = ("elements", "tables", "graph", "curve", "people", "begin")  # in this order
+
+
+def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = False) -> None:
+    """Write the report of some results; row labels are shown only if asked for, since they may name people."""
+    target = Path(path)
+    try:
+        target.write_text(render_page(content, labels=labels), encoding="utf-8")
+    except OSError as problem:
+        raise FairstressError(f"cannot write the report to {str(target)!r}: {problem.strerror}") from None
+
+
+def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
+    """Give the report of some results as HTML; the same results give the same page, byte for byte."""
+    shared = dict(content)
+    if not labels and shared.get("people"):
+        shared["people"] = [{**row, "label": None} for row in shared["people"]]
+    text = (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            r=shared,
+            labels=labels,
+            data=Markup(embedded(shared)),
+            style=Markup(_part("page.css")),
+            script=Markup(_script()),
+        )
+    )
+    return str(text)
+
+
+def _environment() -> jinja2.Environment:
+    """Templates that escape whatever is text, and refuse what is not there."""
+    environment = jinja2.Environment(
+        loader=jinja2.DictLoader({TEMPLATE: _part(TEMPLATE)}),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters.update(number=number, name=name, written=written)
+    return environment
+
+
+def _part(file: str) -> str:
+    return (resources.files("fairstress.report") / "template" / file).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """The page's script: its parts share the names of one function, and the page sees none of them."""
+    parts = "\n".join(_part(f"{part}.js") for part in SCRIPTS)
+    return f'"use strict";\n(function () {{\n{parts}}})();\n'
+
+
+# ---------------------------------------------------------------- numbers, names and data in HTML
+
+
+def number(value: float | None, digits: int = 4, size: bool = False, floor: float = 0.0) -> Markup:
+    """A number with its full value behind it; ``size`` leaves out the sign, and up to ``floor`` it is 0."""
+    if value is None:
+        return Markup("none")
+    seen = 0 if abs(value) <= floor else abs(value) if size else value
+    return Markup('<data value="{}">{}</data>').format(repr(value), shown(seen, digits))
+
+
+def name(text: Any) -> Markup:
+    """A name of the analyst's: text in its own direction, whatever it holds."""
+    return Markup("<bdi>{}</bdi>").format(printable(str(text)))
+
+
+def written(value: Any) -> Markup:
+    """Settings as JSON, to be read and not to be run."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    return escape("\n".join(map(printable, lines)))
+
+
+def shown(value: float, digits: int = 4) -> str:
+    """A number as people read it: whole numbers with separators, others with a few digits."""
+    whole = abs(value) >= 10**digits  # which the format would write with an exponent
+    text = (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:,.0f}"
+        if whole and abs(value) < MANY
+        else f"{value:.{digits}g}"
+    )
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def embedded(content: Mapping[str, Any]) -> str:
+    """JSON that can stand inside a script element: no text of the analyst's can end it."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,333 @@
+"""Results as JSON: everything that a reader needs to check or redraw an audit. Computes nothing.
+
+`docs/results.md` describes the schema. A result without a part, such as one of an older version, has None in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from fairstress.errors import SettingError
+from fairstress.version import __version__
+
+if TYPE_CHECKING:
+    from fairstress.analyses.benchmarks.result import Benchmarks
+    from fairstress.analyses.check import Check
+    from fairstress.analyses.curve import Curve
+    from fairstress.analyses.decisions import Decisions, Extreme
+    from fairstress.analyses.profile import Profile
+    from fairstress.analyses.robust.cuts import RobustPredictor
+    from fairstress.analyses.worst_case import WorstCase
+    from fairstress.audit import Audit
+    from fairstress.claim.claim import Baseline
+    from fairstress.report.data import ReportData
+
+SCHEMA = 3
+SOURCE = ("file", "sha256")
+FIRST = ("data", "graph", "settings", "model_a", "predictor", "baselines", "profiles")
+LATER = (
+    "agreed",
+    "check",
+    "curve",
+    "levels",
+    "people",
+    "by_group",
+    "decisions",
+    "pairs",
+    "benchmarks",
+    "benchmarks_refused",
+    "marks",
+    "predictors",
+    "comparison",
+    "specification_checks",
+    "margins",
+)
+
+
+def results(
+    audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None, day: str | None = None
+) -> dict[str, Any]:
+    """Gather an audit and its profiles in plain types; ``day`` is when they were computed, today without it."""
+    predictor = audit.fitted.claim.predictor
+    return {
+        "schema": SCHEMA,
+        "fairstress": __version__,
+        "versions": _versions(),
+        "data": {**dict.fromkeys(SOURCE), **(source or {}), "date": day or date.today().isoformat(), **_data(audit)},
+        "graph": _graph(audit),
+        "settings": audit.settings.to_dict(),
+        "model_a": _model(audit),
+        "predictor": {
+            "r2": predictor.r2,
+            "degree": predictor.degree,
+            "penalty": predictor.penalty,
+            "robust": _robust(audit.robust_predictor) if audit.robust_predictor else None,
+        },
+        "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
+        "profiles": [_profile(profile) for profile in profiles],
+        **dict.fromkeys(LATER),
+    }
+
+
+def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Gather all that a report shows in plain types."""
+    worst = data.worst
+    return {
+        **results(data.audit, data.profiles, source=source, day=data.date),
+        "agreed": {
+            "p_max": data.p_max,
+            "reason": data.reason,
+            "percent_of_variance": _plain(100 * data.share_of_variance),
+            **_worst_case(worst),
+        },
+        "check": check_results(data.check),
+        "curve": _curve(data.curve, data.group_means),
+        "levels": [
+            {**asdict(level), "breaking_point": point.p_max}
+            for level, point in zip(data.levels, data.breaking_points, strict=True)
+        ],
+        "people": _people(data),
+        "by_group": _records(data.by_group),
+        "decisions": _decisions(data.decisions) if data.decisions else None,
+        "pairs": [
+            {
+                "pair": list(one.pair),
+                "alone": one.alone.value,
+                "forbidden": one.forbidden.value if one.forbidden else None,
+            }
+            for one in data.pairs
+        ],
+        "benchmarks": _records(data.benchmarks.to_frame()) if data.benchmarks else None,
+        "benchmarks_refused": data.benchmarks_refused or None,
+        "marks": _marks(data.benchmarks) if data.benchmarks else None,
+        "predictors": _records(data.predictors),
+        "comparison": [asdict(one) for one in data.comparison],
+        "specification_checks": [asdict(one) for one in data.specification_checks],
+        "margins": _records(data.margins),
+    }
+
+
+def write_results(path: str | Path, content: Mapping[str, Any]) -> None:
+    """Write results as JSON."""
+    Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_results(path: str | Path) -> dict[str, Any]:
+    """Read results that were written by this or an older version."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"there is no results file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
+        raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema not in (1, 2, SCHEMA):
+        known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
+        raise SettingError(
+            f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 to {SCHEMA}; write the "
+            "results anew, or use the version that wrote them"
+        )
+    missing = [part for part in FIRST if part not in content]
+    if missing:
+        raise SettingError(f"{str(path)!r} cannot be used: it has no '{missing[0]}'; write the results anew")
+    if schema == 1:
+        return _upgraded(content)
+    content = _renamed(content) if schema == 2 else content
+    levels = content.get("levels")
+    if levels:
+        levels = [{**level, "source": level.get("source")} for level in levels]
+    return {**content, **{part: None for part in LATER if part not in content}, "levels": levels}
+
+
+def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """Results of schema 1: no worst cases yet, no pairs with the protected attribute, no fair edges."""
+    graph = {**content["graph"], "variables": content["graph"]["features"], "edges": [], "pairs": []}
+    graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
+    graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
+    data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
+    return {"versions": None, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
+
+
+def _renamed(content: dict[str, Any]) -> dict[str, Any]:
+    """Results of schema 2: a budget is the name of its kind, and some parts have other names."""
+    names = {"rivals": "comparison", "variants": "specification_checks"}
+    found = {names.get(part, part): value for part, value in content.items()}
+    found["predictor"] = {**content["predictor"], "robust": _with_kind(content["predictor"].get("sturdier"))}
+    found["agreed"] = _with_kind(content.get("agreed"))
+    if content.get("curve"):
+        found["curve"] = {**content["curve"], "points": [_with_kind(point) for point in content["curve"]["points"]]}
+    return found
+
+
+def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
+    return part and {**part, "budget": {"kind": part["budget"]}}
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _versions() -> dict[str, str]:
+    modules = {"numpy": np.__version__, "scipy": scipy.__version__, "pandas": pd.__version__}
+    return {"python": platform.python_version(), **modules}
+
+
+def _robust(found: RobustPredictor) -> dict[str, Any]:
+    worst = found.worst_case
+    return {
+        "weight": found.weight,
+        "p_max": worst.p_max,
+        "budget": worst.budget.to_dict(),
+        "cfu": found.cfu,
+        "gap": found.gap,
+    }
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    return {f.name: getattr(baseline, f.name) for f in fields(baseline) if f.name != "claim"}
+
+
+def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:
+    """Where benchmarks stand on the curve, each with a letter to find it by."""
+    letters = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1000)))
+    return [{"mark": mark, **row} for mark, row in zip(letters, _records(benchmarks.marks()), strict=False)]
+
+
+def _people(data: ReportData) -> list[dict[str, Any]]:
+    names = data.audit.graph.features
+    worlds = data.people_features.to_numpy().reshape(-1, len(names), 2).tolist()
+    features = [
+        [
+            {"name": name, "factual": here, "counterfactual": there}
+            for name, (here, there) in zip(names, row, strict=True)
+        ]
+        for row in worlds
+    ]
+    return [{**row, "features": own} for row, own in zip(_records(data.people), features, strict=True)]
+
+
+def _decisions(found: Decisions) -> dict[str, Any]:
+    model_a, worst = (_records(shares) for shares in (found.model_a, found.worst))
+    rows = zip(found.worst.index, model_a, worst, strict=True)
+    return {
+        "threshold": found.threshold,
+        "groups": [{"group": str(group), "model_a": here, "worst": there} for group, here, there in rows],
+        "lowest": _extreme(found.lowest),
+        "highest": _extreme(found.highest),
+    }
+
+
+def _extreme(found: Extreme) -> dict[str, Any]:
+    return {"share": found.share, "correlation": found.correlation.to_numpy().tolist(), "status": found.status}
+
+
+def _data(audit: Audit) -> dict[str, Any]:
+    table, coding = audit.fitted.table, audit.fitted.table.protected
+    return {
+        "rows": int(table.y.size),
+        "distinct_rows": int(table.rows.a.size),
+        "groups": [{"level": _plain(level), "rows": count} for level, count in table.group_sizes().items()],
+        "reference": _plain(coding.level(coding.reference_code)) if coding.levels else None,
+        "moved_to": [_plain(coding.level(code)) for code in coding.targets] or None,
+        "shift": coding.shift,
+        "outcome_levels": [_plain(v) for v in table.outcome_levels] if table.outcome_levels else None,
+        "outcome_variance": audit.fitted.outcome_variance,
+    }
+
+
+def _graph(audit: Audit) -> dict[str, Any]:
+    graph = audit.graph
+    return {
+        "text": graph.to_text(),
+        "protected": graph.protected,
+        "features": list(graph.features),
+        "outcome": graph.outcome,
+        "variables": list(audit.variables),
+        "edges": [{"from": a, "to": b, "fair": (a, b) in graph.fair_edges} for a, b in graph.edges],
+        "pairs": [list(pair) for pair in graph.pairs],
+        "predictor_looks_at": list(audit.fitted.claim.view.names),
+    }
+
+
+def _model(audit: Audit) -> dict[str, Any]:
+    model = audit.model_a
+    weights = model.weights.rename("weight").reset_index().to_dict("records")
+    scales = {str(name): float(value) for name, value in model.scales.items()}
+    return {"weights": weights, "scales": scales, "log_likelihood": model.log_likelihood, "status": str(model.status)}
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    without = profile.cfu_unpenalised
+    return {
+        "pair": list(profile.pair),
+        "correlation": profile.correlation.tolist(),
+        "cfu": profile.cfu.tolist(),
+        "cfu_unpenalised": None if without is None else without.tolist(),
+        "log_likelihood": profile.log_likelihood.tolist(),
+        "is_absorbed": profile.is_absorbed,
+        "shows_penalty_only": profile.shows_penalty_only,
+        "status": [str(s) for s in profile.status],
+    }
+
+
+def _worst_case(found: WorstCase) -> dict[str, Any]:
+    return {
+        "cfu": found.value,
+        "budget": found.budget.to_dict(),
+        "floor": found.floor,
+        "correlation": found.correlation.to_numpy().tolist(),
+        "log_likelihood_drop": found.log_likelihood_drop,
+        "min_eigenvalue": found.min_eigenvalue,
+        "status": str(found.status),
+        "n_starts": found.n_starts,
+        "n_agreeing": found.n_agreeing,
+        "scan_cfu": found.scan_value,
+        "reflects_threshold": found.reflects_threshold,
+    }
+
+
+def _curve(curve: Curve, group_means: pd.DataFrame) -> dict[str, Any]:
+    without = curve.cfu_unpenalised
+    points = []
+    for i, point in enumerate(curve.points):
+        means = group_means[group_means["p_max"] == point.p_max].drop(columns="p_max")
+        own = {"cfu_own_search": curve.own[i].value, "groups": _records(means)}
+        unpenalised = None if without is None else float(without[i])
+        points.append({"p_max": point.p_max, "cfu_unpenalised": unpenalised, **own, **_worst_case(point)})
+    return {"points": points, "shows_penalty_only": curve.shows_penalty_only, "negligible": curve.context.negligible}
+
+
+def check_results(check: Check) -> dict[str, Any]:
+    """Gather a check's findings in plain types."""
+
+    def plain(finding: Any) -> dict[str, Any]:
+        return {
+            "pairs": [list(pair) for pair in finding.pairs],
+            "verdict": str(finding.verdict),
+            "reason": finding.reason,
+            "advice": finding.advice,
+            "cfu": finding.cfu,
+        }
+
+    return {"together": plain(check.together), "alone": [plain(finding) for finding in check.alone]}
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain types; what is missing is None."""
+    return [{str(key): _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and not np.isfinite(plain):
+        return None
+    return plain if isinstance(plain, str | int | float | bool | None) else str(plain)

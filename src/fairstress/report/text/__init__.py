@@ -1,0 +1,1 @@
+"""Results in prose, and in tables of text, HTML, Markdown and LaTeX."""

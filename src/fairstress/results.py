@@ -1,0 +1,49 @@
+"""Every result type: the records that an audit's methods give, importable for type hints and `isinstance`."""
+
+from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
+from fairstress.analyses.benchmarks.strength import HiddenCause
+from fairstress.analyses.check import Check, Finding, Verdict
+from fairstress.analyses.contour import Contour
+from fairstress.analyses.curve import BreakingPoint, Curve
+from fairstress.analyses.decisions import Decisions, Extreme
+from fairstress.analyses.people import People
+from fairstress.analyses.profile import Profile
+from fairstress.analyses.robust.cuts import RobustPredictor
+from fairstress.analyses.robust.frontier import BaselinePoint, Frontier
+from fairstress.analyses.specification import Comparison, SpecificationCheck
+from fairstress.analyses.worst_case import WorstCase
+from fairstress.claim.claim import Baseline, Context
+from fairstress.claim.evaluate import Functional
+from fairstress.claim.spec import Settings
+from fairstress.model.named import StructuralModel
+from fairstress.report.data import Level, PairAlone, ReportData
+
+__all__ = [
+    "Baseline",
+    "BaselinePoint",
+    "Benchmark",
+    "Benchmarks",
+    "BreakingPoint",
+    "Check",
+    "Comparison",
+    "Context",
+    "Contour",
+    "Curve",
+    "Decisions",
+    "Extreme",
+    "Finding",
+    "Frontier",
+    "Functional",
+    "HiddenCause",
+    "Level",
+    "PairAlone",
+    "People",
+    "Profile",
+    "ReportData",
+    "RobustPredictor",
+    "Settings",
+    "SpecificationCheck",
+    "StructuralModel",
+    "Verdict",
+    "WorstCase",
+]

@@ -1,0 +1,87 @@
+"""What a search looks for, and where, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import Evaluation, Functional, evaluate, evaluate_many
+from fairstress.errors import Status
+from fairstress.functionals.cfu import CFU
+from fairstress.functionals.frame import OfFrame
+from fairstress.functionals.relative import RelativeCFU
+from fairstress.inputs.rows import Array, sample
+from fairstress.model.fit import Fit
+from fairstress.model.predictor import DIFFERENCES
+from fairstress.search.sets import CorrelationSet
+
+SAMPLE = 4096  # people in a sample of the rows
+OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What to maximise (sign +1) or minimise (sign -1), where, and how hard to look."""
+
+    claim: Claim
+    members: CorrelationSet  # where
+    functional: Functional
+    sign: float
+    starts: int
+    scan: int
+    negligible: float = 0.0  # a value at or below this is rounding, and not worth climbing
+    precision: float = 1e-7  # gain of a step, relative to the start, below which an ascent ends
+    along_line: MutableMapping[int, float] = field(default_factory=dict)  # of one pair: values on a fixed lattice
+    ascended: Callable[[], None] = lambda: None  # called after each ascent
+
+    def values(self, points: Array) -> Array:
+        """``sign * functional`` at points (g, q)."""
+        evaluations = evaluate_many(self.claim, self.members.matrix(points), self.functional, check_minima=False)
+        return self.sign * np.array([e.value for e in evaluations])
+
+    def value_and_gradient(self, p: Array, start: Fit | None = None) -> tuple[float, Array, Fit]:
+        """``sign * functional`` at one point, its derivative (q,), and what a fit nearby can start from."""
+        P = self.members.matrix(p)
+        at = evaluate(self.claim, P, self.functional, gradient=True, check_minima=False, start=start)
+        assert at.gradient is not None  # whoever asks has looked at has_slopes
+        g = self.members.point(at.gradient + at.gradient.T)
+        return self.sign * at.value, self.sign * g, at.fit
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether the functional has a derivative, and an ascent can follow it."""
+        return self.functional.has_slope(self.claim)
+
+    @property
+    def success(self) -> Status:
+        """What a search that ends well says of its means."""
+        if not self.has_slopes:
+            return Status.NO_DERIVATIVES
+        by_differences = self.claim.predictor.gradient == DIFFERENCES and isinstance(self.functional, OF_PREDICTIONS)
+        return Status.DIFFERENCES if by_differences else Status.CONVERGED
+
+    def on_sample(self, rng: np.random.Generator) -> Problem:
+        """The same problem on a sample of the rows, where there are many; Model B is fitted to all of them."""
+        rows = self.claim.rows
+        if rows.a.size <= 2 * SAMPLE or isinstance(self.functional, OfFrame):
+            return self
+        return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Where a search ended, and how sure one can be of it."""
+
+    p: Array  # (q,)
+    evaluation: Evaluation
+    status: Status
+    n_starts: int  # ascents
+    n_agreeing: int  # ascents that ended within 0.1 % of the best value
+    scan_value: float  # the best value on the scan, and where
+    scan_p: Array
+
+
+End = tuple[Array, float, Status]  # of one ascent: where, how high, and how it ended

@@ -1,0 +1,234 @@
+"""Tool 2: the worst case of a functional within a members.
+
+CFU is not concave in the correlation: close to P = I it is a convex quadratic, whose maxima over a convex set lie at
+its extreme points, many of them. So the search is global first: sign patterns, a scan of the whole set and earlier
+solutions are compared, and an ascent with exact gradients goes on from the best of them, until a few ascents agree. One
+pair is searched along its whole interval. Where there is no gradient, as of trees or of shares of people, a pattern
+search takes the ascent's place.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairstress.claim.evaluate import evaluate
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array
+from fairstress.search.interval import line, peaks
+from fairstress.search.pattern import FIRST, pattern_search
+from fairstress.search.problem import End, Problem, Solution
+from fairstress.search.sqp import climb
+
+ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
+ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is tried
+ROUNDS = 4  # of ascents from mirror images
+ENOUGH = 3  # ascents that agree on the best value end the search
+FINAL = 4  # ends on the sample that may be climbed again with all rows
+MORE = 4  # times that the best ascent may go on when it runs out of steps
+ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
+NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
+
+
+def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
+    """Find the largest ``sign * functional`` within the members."""
+    members = problem.members
+    coarse = problem
+    if members.is_point:
+        points = np.array([members.project(members.centre())])
+        on_scan = problem.values(points)
+        ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
+    elif len(members.pairs) == 1:
+        points, on_scan = line(problem)
+        ends = peaks(problem, points, on_scan)
+    else:
+        # fits always see all rows; of many rows a sample tells the hills apart, and the highest are climbed with all
+        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=ROUGH)
+        points = members.scan(problem.scan, rng)
+        on_scan = coarse.values(points)
+        ends = _from_starts(coarse, points, on_scan, inherited, rng)
+    n_starts, n_agreeing = len(ends), _agreeing(ends)
+    best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
+    if coarse is not problem:
+        ends = _with_all_rows(problem, ends, inherited)
+        scan_value = float(problem.values(best[None])[0])
+    p, _, status = _climbed_on(problem, max(ends, key=lambda end: end[1]))
+    evaluation = evaluate(problem.claim, members.matrix(p), problem.functional)
+    if evaluation.fit.status is not Status.CONVERGED:
+        status = evaluation.fit.status
+    elif status is Status.CONVERGED and not members.is_point:
+        status = problem.success
+    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scan_value, best)
+
+
+def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:
+    """Climb the highest ends that differ, and smaller budgets' solutions, again, as long as they are near the best."""
+    points, values = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
+    chosen = np.array(
+        [*points[_apart(problem, points, values, FINAL)], *(problem.members.project(p) for p in inherited)]
+    )
+    values = problem.values(chosen)
+    found: list[End] = []
+    for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
+        best = max((end[1] for end in found), default=-np.inf)
+        if found and values[i] < best - NEAR * abs(best):
+            break
+        found.append(_ascend(problem, chosen[i]))
+    return found
+
+
+def _climbed_on(problem: Problem, end: End) -> End:
+    """Go on from an ascent that ran out of steps, along a flat ridge for example."""
+    for _ in range(MORE):
+        if end[2] is not Status.SEARCH_STEPS:
+            break
+        end = _ascend(problem, end[0])
+    return end
+
+
+def _ascend(problem: Problem, p: Array) -> End:
+    """One ascent, with derivatives where there are any."""
+    if problem.has_slopes:
+        end = climb(problem, p)
+    else:
+        end = pattern_search(problem, p, FIRST if problem.precision >= ROUGH else 2 * ROUGH)
+    problem.ascended()
+    return end
+
+
+def _agreeing(ends: Sequence[End]) -> int:
+    """How many searches ended within 0.1 % of the best."""
+    best = max(end[1] for end in ends)
+    return sum(end[1] >= best - 1e-3 * abs(best) for end in ends)
+
+
+# ---------------------------------------------------------------- many pairs
+
+
+def _from_starts(
+    problem: Problem, scanned: Array, on_scan: Array, inherited: Sequence[Array], rng: np.random.Generator
+) -> list[End]:
+    """Ascend from the best of sign patterns, scan and earlier solutions, then from mirror images of the best ends."""
+    earlier = [problem.members.project(p * s) for p in inherited for s in (1.0, 10.0)]
+    signs = _signs(problem, rng)
+    centre = problem.members.project(problem.members.centre())  # Model A, where a lower limit often is
+    own = np.array([*earlier, *problem.members.extremes(signs), centre])
+    points, values = np.concatenate([own, scanned]), np.concatenate([problem.values(own), on_scan])
+    if values.max() <= problem.negligible:
+        return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
+    corners = [len(earlier) + i for i in _best_of_each_class(problem, signs, values[len(earlier) : len(own) - 1])]
+    order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(problem, points, values, problem.starts), *corners])]
+    climbed = [points[i] for i in order]
+    ends = [_ascend(problem, p) for p in climbed]
+    idle = 0
+    for _ in range(ROUNDS):
+        before = max(end[1] for end in ends)
+        best = sorted(ends, key=lambda end: -end[1])[: 3 if problem.members.size <= ALL_MIRRORS else 1]
+        points = _mirror_images(problem, best)
+        known = np.array([*(end[0] for end in ends), *climbed])
+        order = _apart(problem, points, problem.values(points), max(2, problem.starts // 2), known)
+        climbed += [points[i] for i in order]
+        ends += [_ascend(problem, points[i]) for i in order]
+        idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
+        if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
+            break
+    return ends
+
+
+def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:
+    """The best sign pattern of each class that mirror images cannot leave, as many as there are starts.
+
+    ``D P D`` keeps the product of signs around each cycle of pairs. With the signs along a spanning forest turned to +,
+    what is left of the others tells the class.
+    """
+    forest, joined = [], {j: {j} for j in range(problem.members.size)}
+    for i, (j, k) in enumerate(problem.members.pairs):
+        if joined[j] is not joined[k]:
+            forest.append(i)
+            joined[j] |= joined[k]
+            for other in joined[k]:
+                joined[other] = joined[j]
+    best: dict[tuple[float, ...], int] = {}
+    for i in np.argsort(-values, kind="stable"):
+        best.setdefault(_class(problem, signs[i], forest), int(i))
+    return list(best.values())[: problem.starts]
+
+
+def _class(problem: Problem, signs: Array, forest: Sequence[int]) -> tuple[float, ...]:
+    """Signs of all pairs after variables are turned such that those of the forest are +."""
+    turn = np.zeros(problem.members.size)  # 0 where not yet known
+    for root in range(problem.members.size):
+        turn[root] = turn[root] or 1.0
+        for _ in forest:  # the forest's edges may come in any order
+            for i in forest:
+                j, k = problem.members.pairs[i]
+                turn[k] = turn[k] or turn[j] * signs[i]
+                turn[j] = turn[j] or turn[k] * signs[i]
+    j, k = np.transpose(problem.members.pairs)
+    return tuple((signs * turn[j] * turn[k]).tolist())
+
+
+def _mirror_images(problem: Problem, ends: Sequence[End]) -> Array:
+    """The ends with the signs of some variables' errors turned, ``D P D``: each is a member of a symmetric set too."""
+    m = problem.members.size
+    turned = range(1, m) if m <= ALL_MIRRORS else (1, 2)  # how many variables at once
+    chosen = [c for count in turned for c in itertools.combinations(range(1, m), count)]
+    signs = np.ones((len(chosen), m))
+    for row, c in zip(signs, chosen, strict=True):
+        row[list(c)] = -1.0
+    images = [signs[:, :, None] * problem.members.matrix(p) * signs[:, None, :] for p, _, _ in ends]
+    return np.array([problem.members.project(p) for p in problem.members.point(np.concatenate(images))])
+
+
+def _apart(problem: Problem, points: Array, values: Array, count: int, known: Array | None = None) -> list[int]:
+    """The best points that are not too close to a better one, nor to one that is known."""
+    distance = 0.1 * float((problem.members.high - problem.members.low).max())
+    kept = [] if known is None else list(known)
+    chosen: list[int] = []
+    for i in np.argsort(-values, kind="stable"):
+        if all(np.abs(points[i] - other).max() > distance for other in kept):
+            chosen.append(int(i))
+            kept.append(points[i])
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def _signs(problem: Problem, rng: np.random.Generator) -> Array:
+    """All sign patterns of few pairs; of many, those that a quadratic model finds best, and random ones."""
+    q = len(problem.members.pairs)
+    if q <= ALL_SIGNS:
+        return np.array(list(itertools.product([-1.0, 1.0], repeat=q)))
+    if not problem.has_slopes:
+        return rng.choice([-1.0, 1.0], (8 * problem.starts, q))
+    g, H = _quadratic(problem)
+    random = rng.choice([-1.0, 1.0], (4 * problem.starts, q))
+    leading = np.linalg.eigh(H)[1].T[::-1][: problem.starts]
+    seeds = np.concatenate([np.where(leading >= 0, 1.0, -1.0), np.where(leading >= 0, -1.0, 1.0), random])
+    improved = np.unique([_flip(g, H, problem.members.high.max(), s) for s in seeds], axis=0)
+    return np.concatenate([improved, random[: problem.starts]])
+
+
+def _quadratic(problem: Problem) -> tuple[Array, Array]:
+    """Gradient and Hessian (q, q) at the centre, by differences of exact gradients."""
+    centre, q = problem.members.project(problem.members.centre()), len(problem.members.pairs)
+    h = 0.02 * float((problem.members.high - problem.members.low).max())
+    g = problem.value_and_gradient(centre)[1]
+    H = np.array([problem.value_and_gradient(centre + h * np.eye(q)[i])[1] - g for i in range(q)]) / h
+    return g, (H + H.T) / 2
+
+
+def _flip(g: Array, H: Array, size: float, s: Array) -> Array:
+    """Flip signs one at a time while the quadratic model ``g'p + p'Hp/2`` at ``p = size * s`` grows."""
+    s = s.copy()
+    for _ in range(10 * s.size):
+        # flipping i changes p by -2 size s_i e_i
+        gain = -2 * size * s * (g + size * (H @ s)) + 2 * size**2 * np.diag(H)
+        i = int(gain.argmax())
+        if gain[i] <= 1e-12 * abs(size**2 * (s @ H @ s)):
+            break
+        s[i] = -s[i]
+    return s

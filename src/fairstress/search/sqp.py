@@ -1,0 +1,115 @@
+"""One ascent within a budget, with exact gradients and the constraints kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
+from fairstress.search.problem import End, Problem
+from fairstress.search.sets import CorrelationSet
+
+MAX_STEPS = 100
+
+
+def climb(problem: Problem, p: Array) -> End:
+    """Go uphill by quadratic programming on ``P = floor I + (1 - floor) Y Y'``, the rows of Y of length 1.
+
+    Any such P keeps the eigenvalue floor, so that only the box and the zeros are left as constraints; and where
+    eigenvalues meet at the floor, as they do at extreme points, nothing is rough.
+    """
+    from scipy import optimize  # takes long to import, and only searches need it
+
+    start = float(problem.values(p[None])[0])
+    chart, unit = _Chart(problem.members), 1 / max(abs(start), 1e-300)
+    look = problem.members.loosened()  # on the way the zeros need not hold yet, and without them P may not be definite
+
+    last: Fit | None = None
+
+    def loss(z: Array) -> tuple[float, Array]:
+        nonlocal last
+        found, g, last = problem.value_and_gradient(look.shrink(chart.point(z)), last)
+        return -unit * found, -unit * chart.pull_back(z, g)
+
+    found = optimize.minimize(  # type: ignore[call-overload]
+        loss,
+        chart.coordinates(0.99 * p + 0.01 * problem.members.centre()),
+        jac=True,
+        method="SLSQP",
+        constraints=chart.constraints(),
+        options={"maxiter": MAX_STEPS, "ftol": problem.precision},
+    )
+    end = problem.members.shrink(chart.point(found.x))
+    value = float(problem.values(end[None])[0])
+    status = Status.SEARCH_STEPS if found.nit >= MAX_STEPS else Status.CONVERGED
+    return (end, value, status) if value > start else (p, start, status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chart:
+    """Coordinates Y (m, m), flat, for the correlations above a budget's eigenvalue floor."""
+
+    members: CorrelationSet
+
+    def coordinates(self, p: Array) -> Array:
+        """Coordinates of a point."""
+        R = (self.members.matrix(p) - self.members.floor * np.eye(self.members.size)) / (1 - self.members.floor)
+        values, vectors = np.linalg.eigh(R)
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 1e-8))).ravel())
+
+    def point(self, z: Array) -> Array:
+        """The free pairs' correlations."""
+        Y = self._rows(z)[0]
+        return (1 - self.members.floor) * self.members.point(Y @ Y.T)
+
+    def pull_back(self, z: Array, g: Array) -> Array:
+        """Derivative by the coordinates of a function whose derivative by the free pairs' correlations is g."""
+        return self._pull_back(z, self.members.matrix(g) - np.eye(self.members.size))
+
+    def constraints(self) -> list[dict[str, Any]]:
+        """The box of the free pairs, and zero for the others."""
+        members = self.members
+        m = members.size
+        kept = [(j, k) for j in range(m) for k in range(j + 1, m) if (j, k) not in members.pairs]
+        basis = [_unit(m, pair) for pair in members.pairs]
+
+        def slopes(z: Array) -> Array:
+            return np.array([self._pull_back(z, E) for E in basis])
+
+        found: list[dict[str, Any]] = []
+        if members.high.min() < 1 - members.floor or members.low.max() > members.floor - 1:
+            found += [
+                {"type": "ineq", "fun": lambda z: members.high - self.point(z), "jac": lambda z: -slopes(z)},
+                {"type": "ineq", "fun": lambda z: self.point(z) - members.low, "jac": slopes},
+            ]
+        if kept:
+            j, k = np.transpose(kept)
+            zeros = [_unit(m, pair) for pair in kept]
+            found.append(
+                {
+                    "type": "eq",
+                    "fun": lambda z: (lambda Y: (Y @ Y.T)[j, k])(self._rows(z)[0]),
+                    "jac": lambda z: np.array([self._pull_back(z, E) for E in zeros]) / (1 - members.floor),
+                }
+            )
+        return found
+
+    def _rows(self, z: Array) -> tuple[Array, Array]:
+        Y = z.reshape(self.members.size, self.members.size)
+        length = np.linalg.norm(Y, axis=1, keepdims=True)
+        return Y / length, length
+
+    def _pull_back(self, z: Array, G: Array) -> Array:
+        Y, length = self._rows(z)
+        H = (1 - self.members.floor) * (G @ Y)
+        return np.asarray(((H - (H * Y).sum(axis=1, keepdims=True) * Y) / length).ravel())
+
+
+def _unit(m: int, pair: tuple[int, int]) -> Array:
+    E = np.zeros((m, m))
+    E[pair] = E[pair[::-1]] = 1.0
+    return E

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairstress as fs
+from fairstress.claim.evaluate import evaluate
+from fairstress.errors import SettingError
+
+PAIR = ("ugpa", "lsat")
+GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
+
+
+@pytest.fixture(scope="module")
+def linear(law_frame, law_graph):
+    options = {"degrees": {"ugpa": 1, "lsat": 1}, "penalty": 0, "predictor_degree": 2, "predictor_penalty": 10.0}
+    return fs.Audit.fit(law_frame, law_graph, reference="White", random_state=0, **options)
+
+
+def test_bounds_of_a_coefficient_are_the_closed_form(linear, law_frame):
+    """``tau - rho s / (sqrt(1 - rho^2) sigma)``, s the residual deviation of lsat, sigma that of ugpa."""
+    a = np.where(law_frame["race"] == "White", 1.0, -1.0)
+    ones = np.ones(a.size)
+    ugpa, lsat = law_frame["ugpa"].to_numpy(), law_frame["lsat"].to_numpy()
+    first = np.column_stack([ones, a])
+    sigma = (ugpa - first @ np.linalg.lstsq(first, ugpa, rcond=None)[0]).std()
+    second = np.column_stack([ones, a, ugpa])
+    weights = np.linalg.lstsq(second, lsat, rcond=None)[0]
+    s = (lsat - second @ weights).std()
+    for p_max in (0.2, 0.6):
+        lower, upper = linear.bounds(linear.coefficient("lsat", "ugpa"), p_max)
+        reach = p_max * s / (np.sqrt(1 - p_max**2) * sigma)
+        assert lower.value == pytest.approx(weights[2] - reach, rel=1e-9)
+        assert upper.value == pytest.approx(weights[2] + reach, rel=1e-9)
+        assert (lower.direction, upper.direction) == ("smallest", "largest")
+
+
+def test_the_total_effect_on_lsat_is_unmoved_and_in_the_tables_units(linear, law_frame):
+    lower, upper = linear.bounds(linear.effect("lsat"), 0.6)
+    assert lower.value == pytest.approx(upper.value, rel=1e-9)
+    groups = law_frame.groupby("race")["lsat"].mean()
+    assert upper.value == pytest.approx(groups["non-White"] - groups["White"], rel=1e-9)
+    assert upper.value / law_frame["lsat"].std(ddof=0) == pytest.approx(-0.864, abs=5e-4)
+
+
+def test_any_function_of_the_counterfactual_frame_can_be_bounded(linear, law_frame):
+    def mean_ugpa(frame):
+        return frame["ugpa"].mean()
+
+    lower, upper = linear.bounds(mean_ugpa, 0.5)
+    assert lower.functional == "mean_ugpa"
+    assert lower.value == pytest.approx(linear.counterfactuals({})["ugpa"].mean(), rel=1e-9)
+    assert upper.value == pytest.approx(lower.value, rel=1e-9)
+
+
+def test_groups_make_up_the_whole(law_audit, law_frame):
+    P = {PAIR: 0.7}
+    by_row = law_audit.cfu_by_row(P)
+    for level in ("White", "non-White"):
+        functional = law_audit.cfu_of_group(level)
+        expected = by_row[law_frame["race"] == level].mean()
+        found = evaluate(law_audit.claim, np.array([[1, 0.7], [0.7, 1]]), functional, gradient=True)
+        assert found.value == pytest.approx(expected, rel=1e-10)
+    lower, upper = law_audit.bounds(law_audit.cfu_of_group("non-White"), 0.9)
+    assert lower.value < 1e-12 < upper.value
+
+
+@pytest.mark.parametrize("name", ["group", "effect", "weight"])
+def test_gradients_of_functionals_are_limits_of_differences(name):
+    frame = fs.datasets.simulate(GRAPH, 300, degrees={"v": 2}, random_state=4).frame
+    options = {"degrees": {"x": 1, "z": 2, "v": 2}, "penalty": 5, "predictor_degree": 2, "predictor_penalty": 1}
+    audit = fs.Audit.fit(frame, GRAPH, **options)
+    functional = {
+        "group": audit.cfu_of_group(1),
+        "effect": audit.effect("v"),
+        "weight": audit.coefficient("v", "z"),
+    }[name]
+    P = np.array([[1, 0.4, -0.3], [0.4, 1, 0.25], [-0.3, 0.25, 1]])
+    found = evaluate(audit.fitted.claim, P, functional, gradient=True)
+    for j, k in ((0, 1), (0, 2), (1, 2)):
+        step = np.zeros((3, 3))
+        step[j, k] = step[k, j] = 1e-5
+        up, down = (evaluate(audit.fitted.claim, P + sign * step, functional).value for sign in (1, -1))
+        slope = found.gradient[j, k] + found.gradient[k, j]
+        np.testing.assert_allclose(slope, (up - down) / 2e-5, rtol=1e-5, atol=1e-8)
+
+
+def test_functionals_that_make_no_sense_are_refused(linear):
+    with pytest.raises(SettingError, match="'last' is not a feature; did you mean 'lsat'"):
+        linear.effect("last")
+    with pytest.raises(SettingError, match="the equation of 'lsat' has no term 'ugpa\\^2'"):
+        linear.coefficient("lsat", "ugpa^2")
+    with pytest.raises(SettingError, match="'white' is not a level of 'race': give 'non-White' or 'White'"):
+        linear.cfu_of_group("white")
+    with pytest.raises(SettingError, match="functional is 3"):
+        linear.bounds(3, 0.5)

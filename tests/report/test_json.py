@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import fairstress as fs
+from fairstress.report.json import results, write_results
+
+
+def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
+    profile = law_audit.profile(("ugpa", "lsat"), [-0.5, 0.0, 0.5])
+    write_results(tmp_path / "out.json", results(law_audit, [profile], source={"file": "law.csv"}))
+    written = json.loads((tmp_path / "out.json").read_text())
+    (found,) = written["profiles"]
+    for name in ("correlation", "cfu", "cfu_unpenalised", "log_likelihood"):
+        np.testing.assert_array_equal(found[name], getattr(profile, name))
+    assert found["shows_penalty_only"] is found["is_absorbed"] is True
+    predictor = law_audit.claim.predictor
+    known = {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty}
+    assert written["predictor"] == {**known, "sturdier": None}
+    weights = {(w["feature"], w["term"]): w["weight"] for w in written["model_a"]["weights"]}
+    assert weights == law_audit.model_a.weights.to_dict()
+    assert written["baselines"]["blind"]["unfairness"] == law_audit.baselines["blind"].unfairness
+    assert written["data"]["groups"] == [{"level": "non-White", "rows": 3506}, {"level": "White", "rows": 18285}]
+    assert written["data"]["reference"] == "White"
+    assert written["data"]["outcome_variance"] == law_audit.fitted.outcome_variance
+
+
+def test_levels_of_any_type_can_be_written(tmp_path):
+    graph = fs.CausalGraph.parse("a -> x; x <-> z; a <-> x; z", protected="a", outcome="y")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("xzy"))
+    frame["a"] = np.where(rng.random(80) < 0.5, pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01"))
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1})
+    written = json.loads(json.dumps(results(audit, [])))
+    assert written["data"]["reference"].startswith("2021-01-01")
+    assert written["graph"]["variables"] == ["a", "x", "z"]
+
+
+def keys(value, at=""):
+    """Paths to everything in some results; ``[]`` is an entry of a list, ``*`` a name of the analyst's."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from keys(part, f"{at}.*" if at in NAMED else f"{at}.{name}".lstrip("."))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for part in value:
+            yield from keys(part, f"{at}[]")
+    else:
+        yield at
+
+
+NAMED = {"settings.degrees", "model_a.scales", "baselines"}
+
+
+def test_every_key_is_documented_and_every_documented_key_is_written(demonstration, hostile_results):
+    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    documented = re.findall(r"`([^`]+)`", " ".join(cells))
+    assert len(documented) == len(set(documented))
+    decided = {
+        key for key in keys(hostile_results) if key.startswith("decisions.")
+    }  # the demonstration has no threshold
+    assert set(keys(demonstration.results)) - {"decisions"} | decided == set(documented)
+    written = {key.partition("[]")[0] for key in documented}
+    assert {key.partition("[]")[0] for key in keys(hostile_results)} <= written

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fairstress as fs
+from fairstress.claim.evaluate import evaluate_many
+from fairstress.errors import SettingError, Status
+from fairstress.search.problem import Problem
+from fairstress.search.search import _best_of_each_class, _mirror_images
+from fairstress.search.sets import correlation_set
+
+PAIR = ("ugpa", "lsat")
+GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
+
+
+@pytest.fixture(scope="module")
+def audit():
+    """Three features with missing edges and no penalty: CFU moves."""
+    frame = fs.datasets.simulate(GRAPH, 400, correlation={("x", "z"): 0.3}, random_state=1).frame
+    options = {"degrees": {"x": 1, "z": 2, "v": 2}, "penalty": 0, "predictor_degree": 2, "predictor_penalty": 1}
+    return fs.Audit.fit(frame, GRAPH, random_state=0, **options)
+
+
+def values(audit, points, budget):
+    return np.array([e.value for e in evaluate_many(audit.fitted.claim, budget.matrix(points))])
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "spectral"])
+@pytest.mark.parametrize("p_max", [0.3, 0.6, 0.9])
+def test_no_point_of_a_dense_scan_is_worse_than_the_worst_case(audit, kind, p_max):
+    found = audit.worst_case(p_max, budget=kind)
+    budget = correlation_set(GRAPH, GRAPH.features, p_max, kind=kind)
+    scan = budget.scan(4000, np.random.default_rng(9))
+    assert found.value >= values(audit, scan, budget).max()
+    assert budget.contains(budget.point(found.correlation.to_numpy()))
+    assert found.value == pytest.approx(audit.cfu(found.correlation), rel=1e-9)
+    assert found.scan_value <= found.value
+    assert found.status is Status.CONVERGED
+    assert 1 <= found.n_agreeing <= found.n_starts
+
+
+def test_the_forbidden_pair_of_the_papers_counterexample_gives_a_valid_matrix_and_the_maximum_of_a_fine_grid():
+    graph = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z; x <-> v", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=2).frame
+    options = {"degrees": {"x": 1, "z": 1, "v": 2}, "penalty": 0, "predictor_degree": 2, "predictor_penalty": 1}
+    audit = fs.Audit.fit(frame, graph, random_state=0, **options)
+    found = audit.worst_case(0.9)  # all entries at 0.9 is no correlation matrix: 0.9 > 1 / sqrt(2)
+    P = found.correlation.to_numpy()
+    assert P[1, 2] == 0
+    assert np.linalg.eigvalsh(P)[0] >= 0.05 - 1e-9
+    angles, radii = np.linspace(0, 2 * np.pi, 721), np.linspace(0, 0.95, 60)
+    grid = np.array([(r * np.cos(t), r * np.sin(t)) for t in angles for r in radii])
+    budget = correlation_set(graph, graph.features, 0.9)
+    inside = grid[budget.contains(grid)]
+    best = values(audit, inside, budget).max()
+    # the grid is half a degree wide, so that its best lies a little below the maximum
+    assert best <= found.value * (1 + 1e-9)
+    assert best >= 0.99 * found.value
+
+
+def test_mirror_images_lead_out_of_a_local_maximum():
+    """Six features whose best value needs one variable's signs turned against the other local maxima."""
+    rng = np.random.default_rng(3)
+    m = int(rng.integers(3, 7))
+    names = [f"x{i}" for i in range(m)]
+    edges = [e for e in itertools.combinations(["a", *names], 2) if rng.random() < 0.6]
+    pairs = [e for e in itertools.combinations(names, 2) if rng.random() < 0.8]
+    graph = fs.CausalGraph(edges=tuple(edges), pairs=tuple(pairs), protected="a", outcome="y", nodes=("a", *names))
+    frame = fs.datasets.simulate(graph, 400, random_state=3).frame
+    degrees = {name: int(rng.integers(1, 3)) for name in names}
+    penalty = float(rng.choice([0.0, 1.0, 50.0]))
+    audit = fs.Audit.fit(
+        frame, graph, degrees=degrees, penalty=penalty, predictor_degree=2, predictor_penalty=1, random_state=0
+    )
+    found = audit.worst_case(0.8, starts=4)
+    best = audit.worst_case(0.8, starts=24, random_state=1)
+    assert found.value >= best.value * (1 - 1e-3)
+
+
+def test_one_pair_is_searched_along_its_whole_interval(law_frame):
+    """Without race -> lsat the data speak against strong correlations, and CFU has its maximum inside the interval."""
+    graph = fs.CausalGraph.parse("race -> ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+    audit = fs.Audit.fit(law_frame, graph, reference="White", max_degree=4, penalise_constant=True)
+    found = audit.worst_case(0.95)
+    p = found.correlation.loc["ugpa", "lsat"]
+    assert -0.88 < p < -0.84
+    assert found.value >= audit.profile(PAIR, np.linspace(-0.95, 0.95, 501)).cfu.max()
+    assert audit.gradient({PAIR: p})[PAIR] == pytest.approx(0, abs=1e-4)
+    narrow = audit.worst_case(0.95, bounds={PAIR: (0, 0.4)})
+    assert 0 <= narrow.correlation.loc["ugpa", "lsat"] <= 0.4
+    assert narrow.value < found.value
+
+
+@pytest.mark.parametrize("p_max", [0.05, 0.3, 0.6, 0.9, 0.99])
+def test_the_law_schools_maximum_sits_at_plus_p_max(law_audit, p_max):
+    found = law_audit.worst_case(p_max)
+    assert found.correlation.loc["ugpa", "lsat"] == pytest.approx(p_max, abs=1e-9)
+
+
+def test_no_budget_leaves_model_a_and_the_same_seed_gives_the_same_result(audit):
+    nothing = audit.worst_case(0.0)
+    np.testing.assert_array_equal(nothing.correlation, np.eye(3))
+    assert nothing.value < 1e-20 * audit.fitted.outcome_variance
+    first, second = (audit.worst_case(0.6, random_state=5) for _ in range(2))
+    assert first.value == second.value
+    np.testing.assert_array_equal(first.correlation, second.correlation)
+
+
+def test_a_summary_says_where_the_worst_case_stands_and_how_sure_it_is(audit):
+    text = audit.worst_case(0.5).summary().replace("\n", " ")
+    assert "The largest CFU found within the pairwise budget p_max = 0.5, least eigenvalue 0.05 is" in text
+    assert "ascents ended there" in text
+    assert "x <-> z" in text
+
+
+def test_settings_that_make_no_sense_are_refused(audit):
+    with pytest.raises(SettingError, match="method is 'guess'"):
+        audit.worst_case(0.3, method="guess")
+    with pytest.raises(SettingError, match="starts is 0"):
+        audit.worst_case(0.3, starts=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [("pairwise", [1.20e-7, 1.53e-6, 2.88e-5, 4.79e-5]), ("spectral", [1.07e-7, 4.70e-7, 1.29e-6, 1.79e-5])],
+)
+def test_nhs_reaches_the_known_maxima(nhs_audit, kind, least):
+    for p_max, value in zip([0.2, 0.4, 0.6, 0.9], least, strict=True):
+        assert nhs_audit.worst_case(p_max, budget=kind, random_state=0).value >= value
+
+
+def test_starts_hold_a_corner_of_each_class_that_mirror_images_cannot_leave():
+    """Around a cycle of pairs the product of signs stays under D P D: one class must not crowd out the other."""
+    graph = fs.CausalGraph.parse("a -> x -> z -> v -> u; x <-> z <-> v <-> u <-> x", protected="a", outcome="y")
+    budget = correlation_set(graph, graph.features, 0.5)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    problem = Problem(None, budget, None, 1.0, 8, 1)  # neither claim nor functional is asked
+    product = signs.prod(axis=1)
+    values = product + 0.01 * np.arange(16)  # every corner of one class is better than any of the other
+    chosen = _best_of_each_class(problem, signs, values)
+    assert sorted(product[chosen]) == [-1, 1]
+    assert [values[i] for i in chosen] == [values[product == s].max() for s in (1, -1)]
+    images = _mirror_images(problem, [(budget.extremes(signs[:1])[0], 0.0, Status.CONVERGED)])
+    assert (np.sign(images).prod(axis=1) == product[0]).all()
+
+
+def test_an_ascent_that_runs_out_of_steps_goes_on(audit, monkeypatch):
+    expected = audit.worst_case(0.6).value
+    monkeypatch.setattr("fairstress.search.sqp.MAX_STEPS", 3)
+    found = audit.worst_case(0.6)
+    assert found.value == pytest.approx(expected, rel=1e-3)
