@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairstress import checks
+from fairstress import options
 from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.check import Check, check
@@ -182,8 +182,8 @@ class Audit:
         >>> audit.settings.degrees
         {'ugpa': 1, 'lsat': 2}
         """
-        option, seed = read_predictor(predictor), checks.seed(random_state)
-        constant = checks.flag(penalise_constant, "penalise_constant")
+        option, seed = read_predictor(predictor), options.seed(random_state)
+        constant = options.flag(penalise_constant, "penalise_constant")
         table = read_table(
             frame,
             graph,
@@ -197,11 +197,11 @@ class Audit:
         folds = table.folds(cv)
         settings = Settings(
             degrees=read_degrees(degrees, graph),
-            penalty=None if penalty is None else checks.not_negative(penalty, "penalty"),
-            predictor_degree=_optional(checks.whole_number, predictor_degree, "predictor_degree"),
-            predictor_penalty=_optional(checks.not_negative, predictor_penalty, "predictor_penalty"),
+            penalty=None if penalty is None else options.not_negative(penalty, "penalty"),
+            predictor_degree=_optional(options.whole_number, predictor_degree, "predictor_degree"),
+            predictor_penalty=_optional(options.not_negative, predictor_penalty, "predictor_penalty"),
             penalise_constant=constant,
-            max_degree=checks.whole_number(max_degree, "max_degree"),
+            max_degree=options.whole_number(max_degree, "max_degree"),
             penalties=read_penalties(penalties),
             cv=len(folds),
             mixed=read_mixed(mixed),
@@ -290,7 +290,7 @@ class Audit:
         0.0
         """
         given = None if degrees is None else read_degrees(degrees, self.graph)
-        changed = None if penalty is None else checks.not_negative(penalty, "penalty")
+        changed = None if penalty is None else options.not_negative(penalty, "penalty")
         rows = None if keep is None else np.asarray(keep, dtype=bool)
         return replace(self, fitted=refit(self.fitted, degrees=given, penalty=changed, keep=rows))
 
@@ -336,9 +336,9 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> round(audit.cfu({("race", "lsat"): 0.2}), 4)
-        0.0037
+        0.0039
         >>> round(audit.cfu({("race", "lsat"): 0.2}, baseline="blind"), 4)
-        0.0439
+        0.1163
         """
         claim = self.fitted.claim if baseline is None else read_baseline(baseline, self.baselines).claim
         return evaluate_cfu(claim, self._read(correlation)).value
@@ -367,7 +367,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=2)
         >>> audit.cfu_by_row({("race", "lsat"): 0.2}).round(4).head(3).tolist()
-        [0.0036, 0.0036, 0.0035]
+        [0.0038, 0.0058, 0.0098]
         """
         w_B = model_b(self.fitted.claim, self._read(correlation)).weights
         values = self.fitted.table.mean_by_row(predictions(self.fitted.claim, w_B)[2])
@@ -413,7 +413,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.model_b({("race", "lsat"): 0.2}).scales.round(3).to_dict()
-        {'ugpa': 0.969, 'lsat': 0.939}
+        {'ugpa': 0.983, 'lsat': 0.957}
         """
         return name_model(model_b(self.fitted.claim, self._read(correlation)), self.fitted.claim.design)
 
@@ -435,7 +435,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.counterfactuals({("race", "lsat"): 0.2}).round(1).head(1).to_dict("records")
-        [{'race': 'non-White', 'ugpa': 2.8, 'lsat': 39.8}]
+        [{'race': 'non-White', 'ugpa': 2.9, 'lsat': 32.4}]
         """
         claim, table = self.fitted.claim, self.fitted.table
         return counterfactual_frame(table, claim.counterfactual_rows(model_b(claim, self._read(correlation)).weights))
@@ -462,7 +462,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.profile(("race", "lsat"), [-0.2, 0, 0.2]).cfu.round(4).tolist()
-        [0.0038, 0.0, 0.0037]
+        [0.0039, 0.0, 0.0039]
         """
         return profile(self.fitted, pair, grid, progress)
 
@@ -498,7 +498,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.contour(("race", "lsat"), ("race", "ugpa"), [0, 0.2]).cfu.round(4).tolist()
-        [[0.0, 0.0037], [0.003, 0.0133]]
+        [[0.0, 0.0039], [0.0011, 0.0092]]
         """
         held = self._read({} if others is None else others)
         return contour(self.fitted, first, second, grid, held, min_eigenvalue, progress)
@@ -537,10 +537,10 @@ class Audit:
         >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
         >>> round(audit.worst_case(0.2).value, 4), round(audit.worst_case(0.2, budget="spectral").value, 4)
-        (0.0135, 0.0068)
-        >>> only_positive = fs.Pairwise(bounds={("race", "lsat"): (0, 1), ("race", "ugpa"): (-1, 0)})
-        >>> round(audit.worst_case(0.2, budget=only_positive).value, 4)
-        0.0037
+        (0.0092, 0.005)
+        >>> opposite = fs.Pairwise(bounds={("race", "lsat"): (0, 1), ("race", "ugpa"): (-1, 0)})
+        >>> round(audit.worst_case(0.2, budget=opposite).value, 4)
+        0.0039
         """
         return Solver.of(self.fitted, budget, search, random_state)(p_max, progress=progress)
 
@@ -574,7 +574,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.curve([0, 0.1, 0.2]).to_frame()["cfu"].round(4).tolist()
-        [0.0, 0.0009, 0.0038]
+        [0.0, 0.001, 0.0039]
         """
         return curve(self.fitted, p_max, Solver.of(self.fitted, budget, search, random_state), progress)
 
@@ -615,7 +615,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> print(audit.breaking_point(0.01))
-        The worst case reaches 0.01 at p_max = 0.3203 (pairwise budget).
+        The worst case reaches 0.01 at p_max = 0.3165 (pairwise budget).
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
         return breaking_point(self.fitted, level, definition, highest, solve, progress)
@@ -660,7 +660,7 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
         >>> lower, upper = audit.bounds(audit.effect("lsat"), 0.2)
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
-        -6.3 to -2.7
+        -6.6 to -2.8
         """
         return bounds(self.fitted, functional, p_max, budget, search, random_state, progress)
 
@@ -704,8 +704,8 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
         >>> print(audit.effects(0.2).query("effect == 'total'").round(2).to_string(index=False))
         feature effect  model_a   low  high
-           ugpa  total    -0.27 -0.27 -0.27
-           lsat  total    -4.57 -6.34 -2.71
+           ugpa  total    -0.21 -0.21 -0.21
+           lsat  total    -4.70 -6.58 -2.81
         """
         return effects(self.fitted, p_max, level, budget, search, random_state, progress)
 
@@ -815,7 +815,7 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> lower, upper = audit.bounds(audit.cfu_of_group("White"), 0.2)
         >>> round(upper.value, 4)
-        0.0038
+        0.0039
         """
         return group_cfu(self.fitted.table, level, to)
 
@@ -839,7 +839,7 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> lower, upper = audit.bounds(audit.flips(0.1), 0.2)
         >>> round(lower.value, 3), round(upper.value, 3)
-        (0.0, 0.086)
+        (0.0, 0.122)
         """
         return flips(self.fitted.table, threshold, direction, group, self.settings.predictor_scale)
 
@@ -866,7 +866,7 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, reference="White")
         >>> lower, upper = audit.bounds(audit.effect("lsat", "direct"), 0.3)
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
-        -5.1 to -3.0
+        -5.0 to -3.4
         """
         return effect(self.fitted.table, self.fitted.claim, feature, kind, level)
 
@@ -889,7 +889,7 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> lower, upper = audit.bounds(audit.coefficient("lsat", "ugpa"), 0.3)
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
-        -0.5 to 7.1
+        -1.3 to 6.5
         """
         return coefficient(self.fitted.table, self.fitted.claim, feature, term)
 
@@ -911,11 +911,11 @@ class Audit:
         >>> import fairstress as fs
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
-        >>> audit.people({("race", "lsat"): 0.2}, threshold=0.1).by_group()[["people", "change", "flips"]].round(3)
-                    people  change  flips
-        race
-        White      18285.0   0.061  0.096
-        non-White   3506.0  -0.061  0.031
+        >>> groups = audit.people({("race", "lsat"): 0.2}, threshold=0.1).by_group()
+        >>> print(groups[["people", "change", "flips"]].round(3).reset_index().to_string(index=False))
+             race  people  change  flips
+            White 18285.0  -0.062  0.106
+        non-White  3506.0   0.062  0.089
         """
         return people(self.fitted, model_b(self.fitted.claim, self._read(correlation)).weights, threshold)
 
@@ -955,7 +955,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.benchmarks().to_frame()["correlation"].round(3).tolist()
-        [0.086, 0.172, 0.259]
+        [0.062, 0.125, 0.187]
         """
         return benchmarks(self.fitted, columns, groups, pairs, multiples)
 
@@ -1035,7 +1035,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
         >>> audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
-        <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003757; curve.summary() says more>
+        <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003873; curve.summary() says more>
         """
         from fairstress.report.data import collect
         from fairstress.report.html.page import write_page
@@ -1088,12 +1088,12 @@ class Audit:
         return read_correlation(correlation, self.graph, self.variables)
 
     def _made_robust(self, robust: Robust, random_state: int | None) -> Audit:
-        found = robust_predictor(self.fitted, robust, random_state)
-        if found is None:
+        made = robust_predictor(self.fitted, robust, random_state)
+        if made is None:
             return self
-        claim = replace(self.fitted.claim, predictor=found.predictor)
+        claim = replace(self.fitted.claim, predictor=made.predictor)
         fitted = replace(self.fitted, claim=claim, fair_predictor=self.fitted.claim.predictor)
-        return Audit(fitted, found)
+        return Audit(fitted, made)
 
     def _no_gradient(self) -> str:
         """Why CFU has none."""

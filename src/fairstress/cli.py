@@ -107,7 +107,7 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
         with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
             profiles.append(audit.profile(pair, plan.grid, progress=progress))
     if not quiet:
-        click.echo("\n\n".join([audit.summary(), *(found.summary() for found in profiles)]))
+        click.echo("\n\n".join([audit.summary(), *(profile.summary() for profile in profiles)]))
     if report or plan.report is not None:
         with _progress("worst cases") as progress:
             data = collect(audit, **(plan.report or {}), profiles=profiles, progress=progress)
@@ -139,8 +139,8 @@ def check(settings: Path, as_json: bool) -> None:
 
     with _progress("fit of the models"):
         audit = read_settings(settings).fit()
-    found = audit.check()
-    click.echo(json.dumps(check_results(found), indent=2) if as_json else found.summary())
+    verdicts = audit.check()
+    click.echo(json.dumps(check_results(verdicts), indent=2) if as_json else verdicts.summary())
 
 
 @main.command()
@@ -167,12 +167,12 @@ def datasets(as_json: bool) -> None:
 
     import fairstress as fs
 
-    found = {
+    described = {
         name: (getattr(fs.datasets, name).__doc__ or "").strip().splitlines()[0].replace("`", "")
         for name in ("law_school", "nhs_staff_survey", "simulate")
     }
-    lines = [f"{name:<20}{text}" for name, text in found.items()]
-    click.echo(json.dumps(found, indent=2) if as_json else "\n".join(lines))
+    lines = [f"{name:<20}{text}" for name, text in described.items()]
+    click.echo(json.dumps(described, indent=2) if as_json else "\n".join(lines))
 
 
 @main.command()
@@ -196,13 +196,13 @@ def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as
         raise SettingError(f"cannot read {file.name!r}: {problem}") from None
     is_dot = text.lstrip().lower().startswith(("digraph", "strict", "dag", "graph"))
     read = fs.CausalGraph.from_dot if is_dot else fs.CausalGraph.parse
-    found = read(text, protected=protected[0] if len(protected) == 1 else protected, outcome=outcome)
+    causal_graph = read(text, protected=protected[0] if len(protected) == 1 else protected, outcome=outcome)
     if draw:
-        _draw(found, draw)
+        _draw(causal_graph, draw)
     elif as_json or form == "json":
-        click.echo(json.dumps(found.to_dict(), indent=2))
+        click.echo(json.dumps(causal_graph.to_dict(), indent=2))
     else:
-        click.echo(found.to_dot() if form == "dot" else found.to_text())
+        click.echo(causal_graph.to_dot() if form == "dot" else causal_graph.to_text())
 
 
 def _draw(graph: Any, path: Path) -> None:

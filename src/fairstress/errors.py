@@ -22,15 +22,46 @@ class FairstressError(ValueError):
 
 
 class GraphError(FairstressError):
-    """The causal graph cannot be read, or does not describe a model."""
+    """The causal graph cannot be read, or does not describe a model.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> try:
+    ...     fs.CausalGraph.parse("a -> x; y -> x", protected="a", outcome="y")
+    ... except fs.GraphError as problem:
+    ...     print(problem)
+    the outcome 'y' is a parent of 'x': reverse or remove 'y -> x', an outcome causes no feature
+    """
 
 
 class DataError(FairstressError):
-    """The table does not fit the graph, or cannot be analysed as it is."""
+    """The table does not fit the graph, or cannot be analysed as it is.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("race -> lsats", protected="race", outcome="zfya")
+    >>> try:
+    ...     fs.Audit.fit(fs.datasets.law_school(), graph)
+    ... except fs.DataError as problem:
+    ...     print(problem)
+    the graph names 'lsats', which is not a column of the data; did you mean 'lsat'?
+    """
 
 
 class SettingError(FairstressError):
-    """An argument or a key of a settings file has a value that cannot be used."""
+    """An argument or a key of a settings file has a value that cannot be used.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> try:
+    ...     fs.Search(starts=0)
+    ... except fs.SettingError as problem:
+    ...     print(problem)
+    starts is 0: give a whole number of at least 1
+    """
 
 
 class FairstressWarning(UserWarning):
@@ -58,7 +89,7 @@ class Status(StrEnum):
     )
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use method='search'."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
-    CUT_LIMIT = "The sturdier predictor ran out of steps before it settled: treat it as approximate."
+    CUT_LIMIT = "The robust predictor ran out of steps before it converged: treat it as approximate."
     TWO_MINIMA = (
         "The fit has more than one minimum at this correlation, as a large penalty on few rows can cause; "
         "the lowest one found is reported."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -32,7 +33,7 @@ from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.options import LOG_ODDS, Predictor, Robust
 
 
-class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
+class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
     """What the two estimators share: they read people, fit an audit and look at residuals."""
 
     audit_: Audit
@@ -82,6 +83,10 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         self.robust = robust
         self.random_state = random_state
 
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit Model A and the predictor on its residuals."""
+
     # ------------------------------------------------------------ what scikit-learn asks
 
     def __sklearn_tags__(self) -> Any:
@@ -94,12 +99,23 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator):
         """Give what the predictor looks at: Model A's residuals of new people, on the standardised scale, (n, m).
 
         Columns are named by `get_feature_names_out`, and `set_output` gives them as a frame.
+
+        Parameters
+        ----------
+        X
+            A table or array with the columns of the fit.
         """
         check_is_fitted(self)
         return self._look(self._frame(X, reset=False))[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Give the names of what `transform` gives; ``input_features`` is there for scikit-learn and not used."""
+        """Give the names of what `transform` gives.
+
+        Parameters
+        ----------
+        input_features
+            There for scikit-learn, and not used.
+        """
         check_is_fitted(self)
         return np.array(self.audit_.fitted.claim.view.names, dtype=object)
 
@@ -171,7 +187,7 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
     protected
         Name or position of the protected column of X, or a tuple of names. Of a `CausalGraph`, it is known.
     outcome
-        What a graph that is text calls y; without it the name of y, if it is a named series.
+        What a graph that is text calls y; default the name of y, if it is a named series.
     columns
         Names of the columns where X is an array; without them ``x0, x1, ...``. Frames have their own.
     reference, shift, contrast
@@ -227,7 +243,13 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
         return self._fit(X, values, getattr(y, "name", None), sample_weight, NUMBER)
 
     def predict(self, X: Any) -> Array:
-        """Predict the outcome of new people, who are coded and scaled as the people of the fit were; (n,)."""
+        """Predict the outcome of new people, who are coded and scaled as the people of the fit were; (n,).
+
+        Parameters
+        ----------
+        X
+            A table or array with the columns of the fit.
+        """
         check_is_fitted(self)
         return self._look(self._frame(X, reset=False))[0]
 
@@ -276,13 +298,25 @@ class CounterfactuallyFairClassifier(ClassifierMixin, _CounterfactuallyFair):
         return self._fit(X, values, getattr(y, "name", None), sample_weight, CLASSES)
 
     def predict_proba(self, X: Any) -> Array:
-        """Give new people's probabilities of the two classes, in the order of `classes_`, (n, 2)."""
+        """Give new people's probabilities of the two classes, in the order of `classes_`, (n, 2).
+
+        Parameters
+        ----------
+        X
+            A table or array with the columns of the fit.
+        """
         check_is_fitted(self)
         second = self._look(self._frame(X, reset=False))[0]
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the more probable class of new people, (n,)."""
+        """Give the more probable class of new people, (n,).
+
+        Parameters
+        ----------
+        X
+            A table or array with the columns of the fit.
+        """
         second = self.predict_proba(X)[:, 1] > 0.5
         return np.asarray(self.classes_[second.astype(int)])
 

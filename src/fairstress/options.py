@@ -1,4 +1,4 @@
-"""Options as small frozen values, each checked when it is made: budgets, searches, predictors.
+"""What an analyst chooses: numbers, and options as small frozen values, each checked once, when it is read or made.
 
 Arguments that travel together are one value, which goes to every method, settings file and saved result alike. Strings
 are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
@@ -6,11 +6,12 @@ are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from fairstress.checks import not_negative, share, whole_number
 from fairstress.errors import SettingError
 
 Pair = tuple[str, str]
@@ -19,6 +20,69 @@ Bounds = Mapping[Pair, tuple[float, float]]
 RESIDUALS, FEATURES = "residuals", "features"  # what a predictor looks at
 PROBABILITY, LOG_ODDS = "probability", "log-odds"  # scales on which predictions of a two-valued outcome are compared
 SEARCH, ASCENT = "search", "ascent"  # how the worst case is sought
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def whole_number(value: Any, name: str) -> int:
+    """Read a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
+    return int(value)
+
+
+def share(value: Any, name: str, what: str = "number") -> float:
+    """Read a number from 0 up to, but not including, 1."""
+    number = _as_float(value)
+    if not 0 <= number < 1:
+        raise SettingError(f"{name} is {value!r}: give a {what} from 0 up to, but not including, 1")
+    return number
+
+
+def not_negative(value: Any, name: str) -> float:
+    """Read a finite number of at least 0."""
+    number = _as_float(value)
+    if not 0 <= number < math.inf:
+        raise SettingError(f"{name} is {value!r}: give a finite number that is not negative")
+    return number
+
+
+def finite(value: Any, name: str, *, zero: bool = True) -> float:
+    """Read a finite number, other than 0 where ``zero`` is False."""
+    number = math.nan if isinstance(value, str) else _as_float(value)
+    if not math.isfinite(number) or (number == 0 and not zero):
+        raise SettingError(f"{name} is {value!r}: give a finite number{'' if zero else ' other than 0'}")
+    return number
+
+
+def flag(value: Any, name: str) -> bool:
+    """Read True or False; numpy's will do."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise SettingError(f"{name} is {value!r}: give True or False")
+    return bool(value)
+
+
+def seed(value: Any) -> int | None:
+    """Read the seed of random numbers: None, or a whole number that is not negative."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise SettingError(f"random_state is {value!r}: give a whole number that is not negative, or None")
+    return int(value)
+
+
+def is_positive(value: Any) -> bool:
+    """Whether something is a finite number above 0."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
+
+
+def _as_float(value: Any) -> float:
+    """The number, or NaN where there is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 # ---------------------------------------------------------------- budgets
@@ -52,7 +116,15 @@ class Pairwise:
         object.__setattr__(self, "bounds", _read_bounds(self.bounds))
 
     def floor(self, p_max: float, n_pairs: int) -> float:
-        """The least eigenvalue that P may have."""
+        """The least eigenvalue that P may have.
+
+        Parameters
+        ----------
+        p_max
+            Size of the budget.
+        n_pairs
+            How many pairs are free.
+        """
         return self.min_eigenvalue if n_pairs > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +161,15 @@ class Spectral:
         object.__setattr__(self, "bounds", _read_bounds(self.bounds))
 
     def floor(self, p_max: float, n_pairs: int) -> float:
-        """The least eigenvalue that P may have."""
+        """The least eigenvalue that P may have.
+
+        Parameters
+        ----------
+        p_max
+            Size of the budget.
+        n_pairs
+            How many pairs are free.
+        """
         return 1 - p_max
 
     def to_dict(self) -> dict[str, Any]:

@@ -185,13 +185,13 @@ def load_predictor(name: str, folder: Path) -> Any:
         )
     try:
         with _modules_of(folder):
-            found = importlib.import_module(module)
+            loaded = importlib.import_module(module)
     except (Exception, SystemExit) as problem:  # a script may end by itself
         raise SettingError(f"'options.predictor': cannot import {module!r} ({describe_error(problem)})") from problem
-    if not hasattr(found, attribute):
-        near = did_you_mean(attribute, [known for known in vars(found) if not known.startswith("_")])
+    if not hasattr(loaded, attribute):
+        near = did_you_mean(attribute, [known for known in vars(loaded) if not known.startswith("_")])
         raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
-    return getattr(found, attribute)
+    return getattr(loaded, attribute)
 
 
 @contextmanager

@@ -160,8 +160,8 @@ def _apart(pattern: Pattern, spans: Spans, splits: list[Split]) -> Pattern:
                 for j, others in pattern.items()
                 if j not in lower
             }
-            found = {**_apart(below, spans, splits), **_apart(above, spans, splits)}
-            return {name: found[name] for name in pattern}
+            pattern_apart = {**_apart(below, spans, splits), **_apart(above, spans, splits)}
+            return {name: pattern_apart[name] for name in pattern}
     return pattern
 
 
@@ -178,17 +178,17 @@ def _lower_set(seed: str, pattern: Pattern, spans: Spans) -> frozenset[str]:
 
 def _connected(name: str, pattern: Pattern) -> set[str]:
     """All that are tied to a feature, directly or through others."""
-    found, edge = set[str](), {name}
+    reached, edge = set[str](), {name}
     while edge:
-        found |= edge
-        edge = set().union(*(pattern[k] for k in edge)) - found
-    return found - {name}
+        reached |= edge
+        edge = set().union(*(pattern[k] for k in edge)) - reached
+    return reached - {name}
 
 
 # ---------------------------------------------------------------- words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Words:
     """Sentences about equations, in the graph's names."""
 
@@ -203,9 +203,9 @@ class _Words:
 
     def equation(self, name: str) -> str:
         """``race and ugpa, degree 2``."""
-        found = self._of(name)
-        inputs = _inputs(found, self.design, self.protected)
-        return f"{listed(inputs)}, degree {found.degree}" if inputs else "a constant"
+        own = self._of(name)
+        inputs = _inputs(own, self.design, self.protected)
+        return f"{listed(inputs)}, degree {own.degree}" if inputs else "a constant"
 
     def idle(self, names: Sequence[str]) -> str:
         """Say which features of the pairs need no rule."""
@@ -284,8 +284,8 @@ class _Words:
 
 def listed(words: Iterable[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
-    found = list(words)
-    return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+    names = list(words)
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _noun(names: Sequence[str]) -> str:

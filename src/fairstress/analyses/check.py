@@ -42,16 +42,33 @@ OBSTACLES = 4  # sentences about what stands in the way of a proof
 
 
 class Verdict(StrEnum):
-    """What some pairs can do to CFU at structural penalty 0."""
+    """What some pairs can do to CFU at structural penalty 0.
+
+    Examples
+    --------
+    >>> [str(verdict) for verdict in Verdict]
+    ['cannot matter', 'moves CFU', 'no rule known']
+    """
 
     CANNOT_MATTER = "cannot matter"  # proved, for every correlation of these pairs
     MOVES = "moves CFU"  # seen
     NO_RULE = "no rule known"  # the probe finds 0, or cannot be made
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Finding:
-    """The verdict on some pairs, free together and all others at 0."""
+    """The verdict on some pairs, free together and all others at 0.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> finding = audit.check().together
+    >>> finding.pairs, str(finding.verdict)
+    ((('a', 'x'),), 'moves CFU')
+    """
 
     pairs: tuple[Edge, ...]
     verdict: Verdict
@@ -62,7 +79,7 @@ class Finding:
     cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Check(Tabular):
     """What the free pairs can do to CFU at structural penalty 0, together and each alone.
 

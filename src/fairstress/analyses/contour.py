@@ -88,7 +88,15 @@ class Contour:
         )
 
     def plot(self, ax: Axes | None = None, *, baselines: bool = True) -> Axes:
-        """Draw CFU as a map, the correlations that the errors cannot have hatched, and where baselines are reached."""
+        """Draw CFU as a map, the correlations that the errors cannot have hatched, and where baselines are reached.
+
+        Parameters
+        ----------
+        ax
+            Where to draw, default new Axes.
+        baselines
+            Whether to draw where the baselines' unfairness is reached, default True.
+        """
         from fairstress.report.plots.contours import plot_contour
 
         return plot_contour(self, ax, baselines=baselines)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairstress.analyses.tabular import Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.checks import is_positive
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context, read_baseline
 from fairstress.claim.evaluate import evaluate_many
@@ -19,6 +18,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
+from fairstress.options import is_positive
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
@@ -132,11 +132,11 @@ class Curve(Tabular):
         """
         steps, sizes = Steps(len(self.points) + SEARCHES, progress), [point.p_max for point in self.points]
         if read_definition(level, definition) == SAME_P:
-            found = as_unfair_as(str(level), sizes, self.solve, self.context, steps)
+            first = as_unfair_as(str(level), sizes, self.solve, self.context, steps)
         else:
-            found = self._reaching(read_level(level, self.context), steps)
+            first = self._reaching(read_level(level, self.context), steps)
         steps.finish()
-        return found
+        return first
 
     def _reaching(self, level: float, steps: Steps) -> BreakingPoint:
         reached = [point for point in self.points if point.value >= level]
@@ -166,7 +166,7 @@ class Curve(Tabular):
         Parameters
         ----------
         ax
-            Where to draw; new Axes without it.
+            Where to draw, default new Axes.
         baselines
             Whether to draw the baselines' unfairness.
         benchmarks
@@ -214,9 +214,9 @@ def breaking_point(
     if read_definition(level, definition) != SAME_P:
         return curve(fitted, sizes, solve).breaking_point(level, definition=definition, progress=progress)
     steps = Steps(len(sizes) + SEARCHES, progress)  # a baseline's own CFU needs no curve of the predictor's
-    found = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
+    point = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
     steps.finish()
-    return found
+    return point
 
 
 def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
@@ -264,14 +264,14 @@ def as_unfair_as(name: str, sizes: Sequence[float], solve: Solver, context: Cont
     return _like_for_like(name, points[-1], ours, baseline, reached=False)
 
 
-def _like_for_like(name: str, found: WorstCase, ours: Claim, baseline: Claim, *, reached: bool) -> BreakingPoint:
+def _like_for_like(name: str, worst: WorstCase, ours: Claim, baseline: Claim, *, reached: bool) -> BreakingPoint:
     """Say where the predictor is as unfair as a baseline at the same correlation, or how near it comes."""
-    P = found.correlation.to_numpy()
+    P = worst.correlation.to_numpy()
     cfu, level = evaluate_cfu(ours, P).value, evaluate_cfu(baseline, P).value
-    where = f"p_max = {found.p_max:{'.4f' if reached else 'g'}} ({found.budget} budget)"
+    where = f"p_max = {worst.p_max:{'.4f' if reached else 'g'}} ({worst.budget} budget)"
     if reached:
         sentence = f"CFU reaches that of the baseline {name} at the same correlation, {level:.4g}, at {where}."
-        return BreakingPoint(found.p_max, level, sentence)
+        return BreakingPoint(worst.p_max, level, sentence)
     sentence = f"CFU does not reach that of the baseline {name} at the same correlation within the budgets searched"
     return BreakingPoint(None, level, f"{sentence}: at {where} it comes as near as {cfu:.4g} against {level:.4g}.")
 

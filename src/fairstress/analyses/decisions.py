@@ -21,7 +21,18 @@ ROUNDING = 1e-12  # of a share of people
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extreme:
-    """The smallest or the largest share of everyone whose decision turns, among all that was seen within a budget."""
+    """The smallest or the largest share of everyone whose decision turns, among all that was seen within a budget.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2], threshold=0)
+    >>> round(data.decisions.lowest.share, 3), round(data.decisions.highest.share, 3)
+    (0.0, 0.12)
+    """
 
     share: float
     correlation: pd.DataFrame  # (m, m)
@@ -34,6 +45,19 @@ class Decisions:
 
     Frames have a row for everyone and for each group, and the columns ``gained`` (no turns to yes in the
     counterfactual), ``lost`` (yes turns to no) and ``either``, as `People.flip_shares` gives them.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2], threshold=0)
+    >>> print(data.decisions.worst.round(3).reset_index().to_string(index=False))
+           a  gained  lost  either
+    everyone   0.067 0.053   0.120
+          -1   0.117 0.000   0.117
+           1   0.000 0.124   0.124
     """
 
     threshold: float  # the analyst's; a probability where the outcome has two values

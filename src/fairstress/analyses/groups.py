@@ -42,22 +42,22 @@ def mean_predictions(fitted: Fitted) -> pd.DataFrame:
     sums = {"observed": rows.y}
     for name, claim in {"audited": fitted.claim, **claims}.items():
         sums[name] = np.concatenate([block.weight * claim.predicted(block) for block in rows.blocks()])
-    found = [
+    means = [
         (predictor, str(group), float(total[which].sum() / rows.weight[which].sum()) + fitted.table.origin)
         for predictor, total in sums.items()
         for group, which in groups(fitted.table.protected, rows.a, rows.weight)
     ]
-    return pd.DataFrame(found, columns=["predictor", "group", "mean"])
+    return pd.DataFrame(means, columns=["predictor", "group", "mean"])
 
 
 def mean_predictions_at(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:
     """Mean predictions of each group, factual and counterfactual, at the worst case of each budget."""
     rows, table = fitted.claim.rows, fitted.table
-    found = []
+    means = []
     for point in points:
         worlds = [side + table.origin for side in predictions(fitted.claim, point.fit.weights)[:2]]
         for group, which in groups(table.protected, rows.a, rows.weight):
             weight = rows.weight[which]
             here, there = (float(weight @ side[which] / weight.sum()) for side in worlds)
-            found.append((point.p_max, str(group), here, there, here - there))
-    return pd.DataFrame(found, columns=["p_max", "group", "factual", "counterfactual", "difference"])
+            means.append((point.p_max, str(group), here, there, here - there))
+    return pd.DataFrame(means, columns=["p_max", "group", "factual", "counterfactual", "difference"])

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.groups import EVERYONE, flip_shares
-from fairstress.checks import whole_number
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions
 from fairstress.claim.measure import Measure, weighted_quantile
@@ -19,6 +18,7 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.functionals.decisions import read_threshold
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, IntArray
+from fairstress.options import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,18 +205,26 @@ class People:
         return pd.DataFrame(rows, index=pd.Index(keys, name=values.name))
 
     def summarise(self, who: Any, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
-        """One class of people: how many they are, mean and quantiles of CFU, mean change, and how many flip."""
+        """One class of people: how many they are, mean and quantiles of CFU, mean change, and how many flip.
+
+        Parameters
+        ----------
+        who
+            One truth value for each row of ``frame``.
+        quantiles
+            Which quantiles of CFU to give, default 0.5, 0.9 and 0.99.
+        """
         weight = self.weight[who]
         total = float(weight.sum())
         share = weight / total if total else np.full(weight.size, np.nan)
-        found = {"people": total, "cfu": float(share @ self.cfu[who]), "change": float(share @ self.change[who])}
+        summary = {"people": total, "cfu": float(share @ self.cfu[who]), "change": float(share @ self.change[who])}
         if total:
             cfu, persons = self._persons(who)
-            found |= {f"cfu quantile {q:g}": weighted_quantile(cfu, persons, q) for q in quantiles}
+            summary |= {f"cfu quantile {q:g}": weighted_quantile(cfu, persons, q) for q in quantiles}
         if self.threshold is not None:
             flips = (self.prediction >= self.threshold) != (self.counterfactual_prediction >= self.threshold)
-            found["flips"] = float(share @ flips[who])
-        return found
+            summary["flips"] = float(share @ flips[who])
+        return summary
 
     def _persons(self, who: Any) -> tuple[Array, Array]:
         """CFU, the mean over what a person is moved to, and weight of each person among some rows."""
@@ -330,6 +338,6 @@ def _cut(values: pd.Series[Any], bins: Any) -> pd.Series[Any]:
 
 
 def _beside(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:
-    """Add columns; one whose name the table has already is told apart."""
+    """Add columns; one whose name the table has already gets another."""
     named = {f"{name} of the audit" if name in frame.columns else name: values for name, values in columns.items()}
     return frame.assign(**named)

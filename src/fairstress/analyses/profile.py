@@ -84,7 +84,13 @@ class Profile(Tabular):
         return bool(flat) and self.is_rounding(self.cfu_unpenalised.max())
 
     def is_rounding(self, cfu: float) -> bool:
-        """Whether a CFU is what an exact zero looks like after rounding."""
+        """Whether a CFU is what an exact zero looks like after rounding.
+
+        Parameters
+        ----------
+        cfu
+            A CFU of this audit.
+        """
         return bool(cfu <= self.context.negligible)
 
     def to_frame(self) -> pd.DataFrame:
@@ -108,7 +114,14 @@ class Profile(Tabular):
     def plot(self, ax: Axes | None = None, *, baselines: bool = True, benchmarks: Benchmarks | None = None) -> Axes:
         """Draw CFU over the correlation; dashed, at penalty 0. Needs the extra ``plot``.
 
-        ``baselines`` draws their unfairness; ``benchmarks``, from `Audit.benchmarks`, marks observed variables.
+        Parameters
+        ----------
+        ax
+            Where to draw, default new Axes.
+        baselines
+            Whether to draw the baselines' unfairness, default True.
+        benchmarks
+            Observed variables to mark, from `Audit.benchmarks`; default none.
         """
         from fairstress.report.plots.curves import plot_profile
 

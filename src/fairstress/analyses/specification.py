@@ -18,7 +18,18 @@ from fairstress.progress import Steps
 
 @dataclass(frozen=True, slots=True)
 class SpecificationCheck:
-    """The same question asked of an audit that was fitted otherwise."""
+    """The same question asked of an audit that was fitted otherwise.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
+    >>> [one.what for one in data.specification_checks][:2]
+    ['as audited', 'penalty 1']
+    """
 
     what: str
     cfu: float | None  # worst case within the budget
@@ -28,7 +39,18 @@ class SpecificationCheck:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How unfair a predictor is by its own CFU, the audited one first: what compares like with like."""
+    """How unfair a predictor is by its own CFU, the audited one first: what compares like with like.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
+    >>> [(one.predictor, round(one.cfu_worst, 2)) for one in data.comparison]
+    [('audited', 0.27), ('unconstrained', 0.87), ('blind', 0.65)]
+    """
 
     predictor: str
     cfu_model_a: float
@@ -44,15 +66,15 @@ def comparison(fitted: Fitted, curve: Curve, worst: WorstCase, steps: Steps) -> 
     """The audited predictor, then the baselines."""
     sizes = sorted({worst.p_max, curve.points[-1].p_max})
     independent, at_worst = fitted.claim.model_a.correlation, worst.correlation.to_numpy()
-    found = [Comparison("audited", evaluate_cfu(fitted.claim, independent).value, worst.value)]
+    compared = [Comparison("audited", evaluate_cfu(fitted.claim, independent).value, worst.value)]
     for name, baseline in steps.each(fitted.baselines.items()):
         own = evaluate_cfu(baseline.claim, independent).value, evaluate_cfu(baseline.claim, at_worst).value
         try:
             point = as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0))
-            found.append(Comparison(name, *own, point.p_max))
+            compared.append(Comparison(name, *own, point.p_max))
         except SettingError as problem:  # a baseline that has no CFU
-            found.append(Comparison(name, *own, None, str(problem)))
-    return tuple(found)
+            compared.append(Comparison(name, *own, None, str(problem)))
+    return tuple(compared)
 
 
 # ---------------------------------------------------------------- settings

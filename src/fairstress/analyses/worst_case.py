@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.tabular import Tabular
-from fairstress.checks import seed
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
@@ -21,7 +20,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
 from fairstress.model.named import counterfactual_frame
-from fairstress.options import ASCENT, Budget, Search, read_budget, read_search
+from fairstress.options import ASCENT, Budget, Search, read_budget, read_search, seed
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.problem import Problem, Solution
@@ -106,7 +105,13 @@ class WorstCase(Tabular):
         return worst_case_summary(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw ``correlation`` as a heat map. Needs the extra ``plot``."""
+        """Draw ``correlation`` as a heat map. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Where to draw, default new Axes.
+        """
         from fairstress.report.plots.curves import plot_worst_case
 
         return plot_worst_case(self, ax)
@@ -149,7 +154,7 @@ class Solver:
         """Read an analyst's options; the seed is the audit's where none is given."""
         settings, context = fitted.settings, fitted.context
         chosen = settings.random_state if random_state is None else seed(random_state)
-        common = (fitted.graph, fitted.variables, read_budget(budget), read_search(search), chosen)
+        common = (fitted.table.graph, fitted.variables, read_budget(budget), read_search(search), chosen)
         if functional is None:
             return cls(fitted.claim, *common, context.negligible, CFU(name=settings.measure.title))
         return cls(fitted.claim, *common, -np.inf, functional, sign)
@@ -158,7 +163,7 @@ class Solver:
         """Search within p_max, starting also from smaller budgets' solutions."""
         members = correlation_set(self.budget, p_max, self.graph, self.variables)
         inherited = [members.point(point.correlation.to_numpy()) for point in smaller]
-        steps = Steps(self.search.starts, progress)
+        steps = Steps(self.search.starts, progress) if progress else None
         problem = Problem(
             self.claim,
             members,
@@ -172,7 +177,8 @@ class Solver:
         )
         find = algorithm1 if self.search.method == ASCENT else search
         solution = find(problem, inherited, np.random.default_rng(self.seed))
-        steps.finish()
+        if steps:
+            steps.finish()
         return _named(solution, problem, self.variables)
 
 

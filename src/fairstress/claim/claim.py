@@ -11,7 +11,7 @@ import numpy as np
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import FactualBlock, Worlds, factual_block, residuals, worlds
+from fairstress.model.counterfactual import FactualBlock, Worlds, factual_columns, residuals, worlds
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import AnyPredictor
@@ -39,11 +39,15 @@ class Claim:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
         if self._kept:
             return self._kept
-        blocks = (factual_block(self.design, self.model_a.weights, self.predict, b) for b in self.rows.blocks())
+        blocks = (self._factual(block) for block in self.rows.blocks())
         if self.rows.a.size * self.design.feature_of.size > KEPT:
             return blocks
         self._kept[:] = list(blocks)  # at once, so that other threads see all of them or none
         return self._kept
+
+    def _factual(self, block: Rows) -> FactualBlock:
+        phi, eps = factual_columns(self.design, self.model_a.weights, block)
+        return FactualBlock(block, phi, eps, self.predict(block, eps))
 
     def predict(self, block: Rows, eps: Array) -> Array:
         """What the predictor makes of people as they are, whose residuals are (r, m)."""
@@ -108,7 +112,18 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What a CFU is compared with."""
+    """What a CFU is compared with.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> context = audit.curve([0, 0.1]).context
+    >>> context.penalty, round(context.outcome_variance, 2)
+    (0.0, 4.43)
+    """
 
     outcome_variance: float  # NaN where CFU is not in its units
     negligible: float  # a CFU at or below this is what an exact zero looks like after rounding

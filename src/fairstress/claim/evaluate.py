@@ -26,7 +26,19 @@ KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
 
 @runtime_checkable
 class Functional(Protocol):
-    """A number that Model B's weights determine."""
+    """A number that Model B's weights determine.
+
+    What `Audit.cfu_of_group`, `Audit.flips`, `Audit.effect` and `Audit.coefficient` give, for `Audit.bounds`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> audit.effect("z").name
+    'total effect of a on z'
+    """
 
     @property
     def name(self) -> str:
@@ -34,15 +46,37 @@ class Functional(Protocol):
         ...
 
     def values(self, claim: Claim, w_B: Array) -> Array:
-        """(g,) the number for each of the weights (g, D)."""
+        """(g,) the number for each of the weights (g, D).
+
+        Parameters
+        ----------
+        claim
+            What is put to the test.
+        w_B
+            (g, D) weights of Model B.
+        """
         ...
 
     def has_slope(self, claim: Claim) -> bool:
-        """Whether it has a derivative for a claim."""
+        """Whether it has a derivative for a claim.
+
+        Parameters
+        ----------
+        claim
+            What is put to the test.
+        """
         ...
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
-        """The number for weights (D,) and its derivative by them (D,); None where it has no derivative."""
+        """The number for weights (D,) and its derivative by them (D,); None where it has no derivative.
+
+        Parameters
+        ----------
+        claim
+            What is put to the test.
+        w_B
+            (D,) weights of Model B.
+        """
         ...
 
 
@@ -84,9 +118,9 @@ def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minim
     """
     with one_thread:
         claim.blocks()
-        found = fits(claim, P, check_minima=check_minima)
-        values = functional.values(claim, np.array([fit.weights for fit in found]))
-    return [Evaluation(float(value), fit, None) for value, fit in zip(values, found, strict=True)]
+        fitted = fits(claim, P, check_minima=check_minima)
+        values = functional.values(claim, np.array([fit.weights for fit in fitted]))
+    return [Evaluation(float(value), fit, None) for value, fit in zip(values, fitted, strict=True)]
 
 
 @one_thread

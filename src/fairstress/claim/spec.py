@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.checks import not_negative, whole_number
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
@@ -17,7 +16,7 @@ from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.predictor import ANALYTIC
 from fairstress.model.user_predictor import UserPredictor
 from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS
+from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, not_negative, whole_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +30,7 @@ class Settings:
     >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, random_state=0)
     >>> audit.settings.degrees, audit.settings.penalty, audit.settings.predictor_degree
-    ({'x': 1, 'z': 1}, 0.0, 1)
+    ({'x': 1, 'z': 1}, 0.0, 3)
     """
 
     degrees: dict[str, int]  # of the structural equations, by feature
@@ -79,7 +78,13 @@ class Settings:
     # ------------------------------------------------------------ what cross-validation may choose
 
     def degrees_to_try(self, features: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The degrees of each feature's equation to choose from; one where it is given."""
+        """The degrees of each feature's equation to choose from; one where it is given.
+
+        Parameters
+        ----------
+        features
+            Names of the features.
+        """
         every = tuple(range(1, self.max_degree + 1))
         return {name: (self.degrees[name],) if name in self.degrees else every for name in features}
 

@@ -29,7 +29,7 @@ class RelativeCFU:
         return CFU().has_slope(claim) and CFU().has_slope(self.baseline)
 
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
-        """The same with its derivative, where both have one."""
+        """CFU less the baseline's, with its derivative, where both have one."""
         ours, theirs = (CFU().value_and_slope(one, w_B) for one in (claim, self._on(claim)))
         return None if ours is None or theirs is None else (ours[0] - theirs[0], ours[1] - theirs[1])
 

@@ -17,7 +17,7 @@ from fairstress.inputs.rows import Array, Rows, distinct
 MOST_CATEGORIES = 50  # a text column with more is a name or a number of a person, not a cause
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """One column of the analyst's, as the numbers that stand for it.
 
@@ -80,17 +80,17 @@ def _code(column: nw.Series[Any], name: str, weight: Array) -> Column:
     levels = read_levels(column, name)
     if len(levels) == 2:
         high = np.fromiter((value == levels[1] for value in column.to_list()), dtype=bool, count=len(column))
-        found = Column(name, (name,), np.where(high, 1.0, -1.0)[:, None], is_sign=True)
+        coded = Column(name, (name,), np.where(high, 1.0, -1.0)[:, None], is_sign=True)
     elif column.dtype.is_numeric():
         numbers = read_numbers(column, name, "column")
         centred = numbers - weight @ numbers / weight.sum()
         deviation = float(np.sqrt(weight @ centred**2 / weight.sum())) or 1.0
-        found = Column(name, (name,), (centred / deviation)[:, None], is_sign=False)
+        coded = Column(name, (name,), (centred / deviation)[:, None], is_sign=False)
     else:
-        found = _code_categories(column, name, levels, weight)
-    if (np.ptp(found.coded[weight > 0], axis=0) == 0).all():
+        coded = _code_categories(column, name, levels, weight)
+    if (np.ptp(coded.coded[weight > 0], axis=0) == 0).all():
         raise DataError(f"column '{name}' is the same in every row that has weight: leave it out")
-    return found
+    return coded
 
 
 def _code_categories(column: nw.Series[Any], name: str, levels: list[Any], weight: Array) -> Column:

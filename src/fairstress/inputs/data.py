@@ -22,7 +22,7 @@ Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]  # their number, or position
 NUMBER, CLASSES = "number", "classes"  # types of outcome
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
     """Means and standard deviations that standardise the features, in the analyst's units."""
 
@@ -38,9 +38,9 @@ class Scaling:
         return np.asarray(x * self.deviation + self.mean)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A checked, coded and standardised table; one entry per row that the analyst brought."""
+    """A checked, coded and standardised table; one entry per row of the analyst's."""
 
     graph: CausalGraph
     protected: ProtectedCoding
@@ -142,17 +142,17 @@ def read_table(
     graph
         Names the columns.
     reference
-        Level of the protected attribute that the others are compared with; without it the last in sorted order.
+        Level of the protected attribute that the others are compared with; default the last in sorted order.
     shift
-        How far the counterfactual moves a numeric protected attribute; without it one standard deviation.
+        How far the counterfactual moves a numeric protected attribute; default one standard deviation.
     contrast
-        Levels, or values, that people are moved to; without it the other levels.
+        Levels, or values, that people are moved to; default the other levels.
     sample_weight
         One weight per row; weight 2 is the row twice.
     centre_outcome
         Take the mean off a numeric outcome, which keeps the digits of one that is large.
     outcome_type
-        ``"number"`` or ``"classes"``; without it an outcome of two values is classes, any other a number.
+        ``"number"`` or ``"classes"``; default classes for an outcome of two values, a number for any other.
     """
     columns = take_columns(frame, (*graph.protected_columns, *graph.features, graph.outcome))
     n = len(columns[graph.outcome])

@@ -18,6 +18,7 @@ JOINT = " & "  # between the names, and the levels, of protected columns that ar
 
 if TYPE_CHECKING:
     import networkx as nx  # at run time imported where it is used: it takes as long to import as all the rest
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,16 @@ class CausalGraph:
         (``a -> b, c``), ``<-``, comments (``# ...``) and quoted names are understood; a name alone declares a feature
         without edges. ``a =fair=> b`` is an edge that is called fair.
 
+        Parameters
+        ----------
+        text
+            The statements.
+        protected
+            Name of the protected attribute; several names, as a tuple, are one attribute whose levels are
+            their combinations.
+        outcome
+            Name of the outcome.
+
         Examples
         --------
         >>> text = "race =fair=> ugpa; race, ugpa -> lsat; ugpa <-> lsat"
@@ -116,6 +127,20 @@ class CausalGraph:
         fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
         """Build a graph from ``{feature: its parents}``.
+
+        Parameters
+        ----------
+        parents
+            ``{feature: its parents}``.
+        pairs
+            Pairs of variables that may share a hidden cause; default none.
+        protected
+            Name of the protected attribute; several names, as a tuple, are one attribute whose levels are
+            their combinations.
+        outcome
+            Name of the outcome.
+        fair_edges
+            Edges along which the protected attribute's influence is called fair; default none.
 
         Examples
         --------
@@ -143,6 +168,20 @@ class CausalGraph:
     ) -> CausalGraph:
         """Take nodes and edges of a networkx ``DiGraph``.
 
+        Parameters
+        ----------
+        graph
+            Edges point from cause to effect.
+        pairs
+            Pairs of variables that may share a hidden cause; default none.
+        protected
+            Name of the protected attribute; several names, as a tuple, are one attribute whose levels are
+            their combinations.
+        outcome
+            Name of the outcome.
+        fair_edges
+            Edges along which the protected attribute's influence is called fair; default none.
+
         Examples
         --------
         >>> import networkx as nx
@@ -161,6 +200,16 @@ class CausalGraph:
     def from_dot(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Read a DOT ``digraph``; ``a -> b [dir=both]`` is a pair, ``a -> b [fair=true]`` a fair edge.
 
+        Parameters
+        ----------
+        text
+            The DOT source.
+        protected
+            Name of the protected attribute; several names, as a tuple, are one attribute whose levels are
+            their combinations.
+        outcome
+            Name of the outcome.
+
         Examples
         --------
         >>> text = 'digraph { race -> ugpa; race -> lsat; ugpa -> lsat; ugpa -> lsat [dir=both]; }'
@@ -173,6 +222,16 @@ class CausalGraph:
     def from_dagitty(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Read dagitty's ``dag { ... }``; ``<->`` is a pair, a ``[latent]`` common cause a pair of each two effects.
 
+        Parameters
+        ----------
+        text
+            What dagitty shows as model code.
+        protected
+            Name of the protected attribute; several names, as a tuple, are one attribute whose levels are
+            their combinations.
+        outcome
+            Name of the outcome.
+
         Examples
         --------
         >>> text = "dag { race -> {ugpa lsat} ugpa -> lsat ugpa <-> lsat }"
@@ -182,10 +241,10 @@ class CausalGraph:
         return cls._of(notation.read_dot(_as_text(text)), protected, outcome)
 
     @classmethod
-    def _of(cls, found: Statements, protected: str | Sequence[str], outcome: str) -> CausalGraph:
+    def _of(cls, statements: Statements, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Build the graph of a text's statements, hidden common causes turned into pairs."""
-        hidden = found.latent
-        for cause, effect in found.edges:
+        hidden = statements.latent
+        for cause, effect in statements.edges:
             if effect in hidden:
                 raise GraphError(
                     f"'{effect}' is latent but '{cause}' causes it: only hidden causes without parents can be read"
@@ -193,23 +252,29 @@ class CausalGraph:
         shared = [
             pair
             for name in sorted(hidden)
-            for pair in itertools.combinations([b for a, b in found.edges if a == name], 2)
+            for pair in itertools.combinations([b for a, b in statements.edges if a == name], 2)
         ]
         ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
         return cls(
-            edges=tuple(edge for edge in found.edges if edge[0] not in hidden),
-            pairs=tuple(found.pairs + shared),
+            edges=tuple(edge for edge in statements.edges if edge[0] not in hidden),
+            pairs=tuple(statements.pairs + shared),
             **ends,
-            nodes=tuple(node for node in found.nodes if node not in hidden),
-            fair_edges=tuple(found.fair),
+            nodes=tuple(node for node in statements.nodes if node not in hidden),
+            fair_edges=tuple(statements.fair),
         )
 
     # ------------------------------------------------------------ what it says
 
     def parents(self, name: str) -> tuple[str, ...]:
-        """Give the direct causes of a variable, the protected attribute first."""
-        found = [a for a, b in self.edges if b == self._known(name)]
-        return tuple(sorted(found, key=lambda parent: parent != self.protected))
+        """Give the direct causes of a variable, the protected attribute first.
+
+        Parameters
+        ----------
+        name
+            Name of a variable of the graph.
+        """
+        causes = [a for a, b in self.edges if b == self._known(name)]
+        return tuple(sorted(causes, key=lambda parent: parent != self.protected))
 
     @property
     def confounds_protected(self) -> bool:
@@ -217,7 +282,13 @@ class CausalGraph:
         return any(self.protected in pair for pair in self.pairs)
 
     def descendants(self, name: str) -> frozenset[str]:
-        """Give everything that a variable causes, directly or not."""
+        """Give everything that a variable causes, directly or not.
+
+        Parameters
+        ----------
+        name
+            Name of a variable of the graph.
+        """
         import networkx as nx
 
         return frozenset(nx.descendants(self.to_networkx(), self._known(name)))
@@ -283,6 +354,20 @@ class CausalGraph:
         ends = [*self.edges, *self.pairs]
         return pd.DataFrame({"first": [a for a, _ in ends], "second": [b for _, b in ends], "kind": kinds})
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the graph: arrows, dashed where called fair; dotted arcs between errors that may be correlated.
+
+        Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Where to draw, default new Axes.
+        """
+        from fairstress.report.plots.graphs import plot_graph
+
+        return plot_graph(self, ax)
+
     def to_dict(self) -> dict[str, Any]:
         """Give the arguments with which `from_dict` makes this graph, in types that JSON has.
 
@@ -333,16 +418,16 @@ def _merge_protected(graph: CausalGraph) -> dict[str, Any]:
         raise GraphError(f"protected is {given!r}: give the name of a column, or a tuple of names")
     merged = JOINT.join(columns)
     ends = {"edges": graph.edges, "pairs": graph.pairs, "fair_edges": graph.fair_edges}
-    found: dict[str, Any] = {"protected": merged, "protected_columns": columns}
+    merged_fields: dict[str, Any] = {"protected": merged, "protected_columns": columns}
     named = {*graph.nodes, *itertools.chain.from_iterable(e for e in graph.edges if not isinstance(e, str))}
     for column in columns:
         if column not in named and merged not in named:
             raise GraphError(f"the protected attribute '{column}' is not in the graph{did_you_mean(column, named)}")
     for name, joined in ends.items():
         renamed = [tuple(merged if end in columns else end for end in edge) for edge in joined]
-        found[name] = tuple(edge for edge in renamed if len(set(edge)) > 1)
-    found["nodes"] = tuple(dict.fromkeys(merged if node in columns else node for node in graph.nodes))
-    return found
+        merged_fields[name] = tuple(edge for edge in renamed if len(set(edge)) > 1)
+    merged_fields["nodes"] = tuple(dict.fromkeys(merged if node in columns else node for node in graph.nodes))
+    return merged_fields
 
 
 def _as_text(text: Any) -> str:

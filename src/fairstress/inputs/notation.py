@@ -62,11 +62,11 @@ _TEXT_TOKEN = re.compile(
 
 def read_text(text: str) -> Statements:
     """Read ``a -> b, c; b <-> c``; statements end at ``;`` or at the end of a line, ``#`` starts a comment."""
-    found = Statements()
+    statements = Statements()
     for statement in _split_statements(text):
         groups, arrows = _split_groups(statement)
-        _apply(found, groups, arrows)
-    return found
+        _apply(statements, groups, arrows)
+    return statements
 
 
 def write_text(nodes: Iterable[str], edges: Iterable[Edge], pairs: Iterable[Edge], fair: Iterable[Edge] = ()) -> str:
@@ -139,12 +139,12 @@ def _split_groups(statement: list[tuple[str, str]]) -> tuple[list[list[str]], li
     return groups, arrows
 
 
-def _apply(found: Statements, groups: list[list[str]], arrows: list[str]) -> None:
+def _apply(statements: Statements, groups: list[list[str]], arrows: list[str]) -> None:
     """Add one statement's groups and arrows to what was found."""
     if not arrows:
-        found.declare(groups[0])
+        statements.declare(groups[0])
     for left, arrow, right in zip(groups, arrows, groups[1:], strict=False):
-        found.connect(left, arrow, right)
+        statements.connect(left, arrow, right)
 
 
 def _quote(name: str) -> str:
@@ -178,11 +178,11 @@ def read_dot(text: str) -> Statements:
     header = _DOT_HEADER.match(text)
     if header is None or header["kind"].lower() not in ("digraph", "dag"):
         raise GraphError("the text does not start with 'digraph {' or 'dag {': only directed graphs can be read")
-    found = Statements()
+    statements = Statements()
     tokens = list(_dot_tokens(text[header.end() :].rstrip("; \t\r\n").removesuffix("}")))
     while tokens:
-        _read_dot_statement(found, tokens)
-    return found
+        _read_dot_statement(statements, tokens)
+    return statements
 
 
 def _dot_tokens(text: str) -> Iterator[_Token]:
@@ -203,7 +203,7 @@ def _dot_tokens(text: str) -> Iterator[_Token]:
             yield kind, token.partition(":")[0] if kind == "name" else token
 
 
-def _read_dot_statement(found: Statements, tokens: list[_Token]) -> None:
+def _read_dot_statement(statements: Statements, tokens: list[_Token]) -> None:
     """Take one statement off the tokens: nodes or a chain of edges, attributes behind them."""
     if tokens[0] in (("mark", ";"), ("mark", ",")):
         tokens.pop(0)
@@ -223,9 +223,9 @@ def _read_dot_statement(found: Statements, tokens: list[_Token]) -> None:
             raise GraphError("cannot read 'edge [dir=...]': give each edge its own direction")
         return
     if not arrows and {"latent", "unobserved"} & set(attributes):
-        found.latent.update(groups[0])
+        statements.latent.update(groups[0])
     arrows = [_dot_arrow(arrow, attributes.get("dir"), groups) for arrow in arrows]
-    _apply(found, groups, [_fair_arrow(arrow, attributes.get("fair")) for arrow in arrows])
+    _apply(statements, groups, [_fair_arrow(arrow, attributes.get("fair")) for arrow in arrows])
 
 
 def _dot_group(tokens: list[_Token]) -> list[str]:

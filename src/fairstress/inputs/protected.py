@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstress.checks import finite
 from fairstress.errors import DataError, SettingError
 from fairstress.inputs.rows import Array, IntArray, Rows, join
+from fairstress.options import finite
 
 
 @dataclass(frozen=True, slots=True)

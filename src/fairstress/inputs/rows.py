@@ -19,7 +19,7 @@ IntArray = NDArray[np.intp]
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Distinct rows of the coded table with what the outcome sums to in each.
 

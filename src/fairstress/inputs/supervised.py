@@ -34,13 +34,13 @@ def graph_of(
     """
     if isinstance(graph, CausalGraph):
         _check_ends(graph, protected, outcome)
-        found = graph
+        known = graph
     else:
         own_name = y_name if isinstance(y_name, str) and y_name not in names else OUTCOME
         read = partial(_loosest, names) if graph is None else partial(CausalGraph.parse, graph)
-        found = read(protected=_protected(protected, names), outcome=outcome or own_name)
-    _check_columns(found, names)
-    return found
+        known = read(protected=_protected(protected, names), outcome=outcome or own_name)
+    _check_columns(known, names)
+    return known
 
 
 def _loosest(names: Sequence[str], protected: str | tuple[str, ...], outcome: str) -> CausalGraph:

@@ -15,7 +15,7 @@ from fairstress.inputs.rows import Array, IntArray
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Number:
     """A column of numbers: ``value = code * deviation + mean``."""
 
@@ -34,7 +34,7 @@ class Number:
         return np.where(np.abs(values - nearest) <= rounding, nearest, values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Units:
     """The analyst's columns: the protected attribute's levels, or its number, and the features."""
 

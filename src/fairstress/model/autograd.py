@@ -53,5 +53,5 @@ def _tensor(module: Any, Z: Array) -> Any:
     import torch
 
     like = next(iter(module.parameters()), None)
-    found = torch.tensor(Z, dtype=torch.float64)
-    return found if like is None else found.to(dtype=like.dtype, device=like.device)
+    tensor = torch.tensor(Z, dtype=torch.float64)
+    return tensor if like is None else tensor.to(dtype=like.dtype, device=like.device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,15 +36,15 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
     return np.asarray(block.x - design.fitted(block.a, block.x, w))
 
 
-def factual_block(design: Design, w_A: Array, predict: Callable[[Rows, Array], Array], block: Rows) -> FactualBlock:
-    """Work out for one block what no version of Model B changes."""
+def factual_columns(design: Design, w_A: Array, block: Rows) -> tuple[dict[int, Array], Array]:
+    """Work out for one block what no version of Model B changes: the columns of equations that move, and residuals."""
     eps, phi = np.empty(block.x.T.shape), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
         columns = equation.values(block.a, block.x)
         eps[j] = block.x[:, j] - columns @ w_A[where]
         if equation.moves:
             phi[j] = columns
-    return FactualBlock(block, phi, eps.T, predict(block, eps.T))
+    return phi, eps.T
 
 
 def worlds(design: Design, w_A: Array, w_B: Array, factual: FactualBlock) -> Worlds:

@@ -17,7 +17,7 @@ from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.embedding import Embedding, EmbeddingFactory, Input
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Equation:
     """The structural equation of one feature, ``x_j = phi_j(parents)' w_j + noise``."""
 
@@ -73,7 +73,7 @@ class Equation:
         return self.embedding.slopes(self.inputs(a, x, along_fair), phi, W)[:, self.n_protected :]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Design:
     """The structural equations in topological order, their weights side by side in one vector."""
 
@@ -111,10 +111,10 @@ class Design:
 
 def column_penalties(embedding: Embedding, penalty: float, *, penalise_constant: bool) -> Array:
     """(d,) the penalty of each column: shared by equal columns, none on the constant unless asked for."""
-    found = penalty / embedding.repeats
+    penalties = penalty / embedding.repeats
     if not penalise_constant:
-        found[0] = 0.0
-    return np.asarray(found)
+        penalties[0] = 0.0
+    return np.asarray(penalties)
 
 
 Describe = Callable[[str], Sequence[Input]]  # what an embedding must know of a variable, by its name
@@ -175,15 +175,15 @@ def describer(table: Table) -> Describe:
 
 
 def count_values(values: Array) -> int:
-    """Count distinct values, alike to twelve digits of their spread."""
-    spread = float(np.ptp(values)) or 1.0
-    return int(np.unique(np.round(values / spread, 12)).size)
+    """Count distinct values, alike to twelve digits of their range."""
+    width = float(np.ptp(values)) or 1.0
+    return int(np.unique(np.round(values / width, 12)).size)
 
 
 # ---------------------------------------------------------------- moments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """Sums over rows that a fit needs; they add over chunks, folds and workers.
 

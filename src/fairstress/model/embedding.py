@@ -57,7 +57,7 @@ class Embedding(Protocol):
 EmbeddingFactory = Callable[[Sequence[Input], int], Embedding]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
     """All monomials up to a degree.
 
@@ -105,23 +105,23 @@ class Polynomial:
 
     def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
         """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
-        found = np.empty((Z.shape[1], W.shape[1], Z.shape[0]))
+        derivatives = np.empty((Z.shape[1], W.shape[1], Z.shape[0]))
         for k, D in enumerate(self._derivatives):
-            np.matmul((D @ W).T, phi[:, : len(D)].T, out=found[k])
-        return found.transpose(2, 0, 1)
+            np.matmul((D @ W).T, phi[:, : len(D)].T, out=derivatives[k])
+        return derivatives.transpose(2, 0, 1)
 
 
 def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:
     """Exponents of every monomial up to the degree, those of -1/+1 inputs modulo 2, powers beyond the data left out."""
-    found = []
+    monomials = []
     for total in range(degree + 1):
         for combination in itertools.combinations_with_replacement(range(len(inputs)), total):
             power = [combination.count(k) for k in range(len(inputs))]
             if sum(e > 0 and v.level is not None for v, e in zip(inputs, power, strict=True)) > 1:
                 continue  # nobody has two levels at once
             if all(v.is_sign or v.n_values is None or e < v.n_values for v, e in zip(inputs, power, strict=True)):
-                found.append(tuple(e % 2 if v.is_sign else e for v, e in zip(inputs, power, strict=True)))
-    return found
+                monomials.append(tuple(e % 2 if v.is_sign else e for v, e in zip(inputs, power, strict=True)))
+    return monomials
 
 
 def _term(inputs: Sequence[Input], exponents: Exponents) -> str:

@@ -85,7 +85,7 @@ def fit_many(system: System, P: Array, start: Array | None = None, *, tolerance:
     P
         (g, m, m) positive definite correlations of the errors; the fits are made side by side.
     start
-        (m,) or (g, m) log scales to start from; 0, the scale of the standardised features, without it.
+        (m,) or (g, m) log scales to start from; default 0, the scale of the standardised features.
     tolerance
         Decrease of the objective per person below which one last step is taken.
     """
@@ -133,8 +133,8 @@ def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    found = zip(*(fit_many(system, P, t) for t in (start, *starts)), strict=True)
-    return [best_fit(fits, system.moments.n) for fits in found]
+    sides = zip(*(fit_many(system, P, t) for t in (start, *starts)), strict=True)
+    return [best_fit(fits, system.moments.n) for fits in sides]
 
 
 def best_fit(fits: Sequence[Fit], n: float) -> Fit:

@@ -16,7 +16,7 @@ from fairstress.model.embedding import Input, Polynomial
 from fairstress.model.linear import dependent_column, ridge
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """What a predictor may look at: named inputs, and how to gather them from a block of rows."""
 
@@ -60,11 +60,11 @@ class AnyPredictor(Protocol):
         ...
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """The same for inputs (r, p), and its derivatives (r, p); None where it has none."""
+        """Predictions for inputs (r, p), and their derivatives by these (r, p); None where it has none."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PolynomialPredictor:
     """A fitted ``f(z) = phi(z)' theta``, through the logistic function for a two-valued outcome."""
 
@@ -90,7 +90,7 @@ class PolynomialPredictor:
         return self._link(self.embedding.values(Z) @ self.weights)
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
-        """The same for inputs (r, p), and its derivatives with respect to them, as (r, p)."""
+        """Predictions for inputs (r, p), and their derivatives by these, as (r, p)."""
         phi = self.embedding.values(Z)
         predicted = self._link(phi @ self.weights)
         slopes = self.embedding.slopes(Z, phi, self.weights[:, None])[:, :, 0]
@@ -100,7 +100,7 @@ class PolynomialPredictor:
         return np.asarray(special.expit(linear)) if self.is_logistic else linear
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LogOdds:
     """Another predictor's probabilities as ``log(p / (1 - p))``."""
 
@@ -136,7 +136,7 @@ class LogOdds:
         return _log_odds(self.of.predict(Z))
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """The same with derivatives, ``dp / (p (1 - p))``."""
+        """Log-odds for inputs (r, p), and their derivatives, ``dp / (p (1 - p))``."""
         p, slopes = self.of.predict_with_slopes(Z)
         return _log_odds(p), None if slopes is None else slopes / (p * (1 - p))[:, None]
 
@@ -217,7 +217,7 @@ def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) ->
 
 
 def null_deviance(rows: Rows) -> float:
-    """The same of a model that gives everyone the mean outcome."""
+    """``-2 log likelihood`` of a model that gives everyone the mean outcome."""
     mean = rows.y.sum() / rows.n
     return -2 * rows.n * float(special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
 
@@ -253,7 +253,7 @@ def logistic_weights(
 
 
 _SEPARATED = (
-    "the logistic predictor does not settle: the inputs separate the two outcomes, or nearly so; "
+    "the logistic predictor does not converge: the inputs separate the two outcomes, or nearly so; "
     "give a larger predictor_penalty or a lower predictor_degree"
 )
 

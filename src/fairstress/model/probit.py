@@ -19,7 +19,7 @@ WRONG_SIDE = 1e-6  # of a step's largest value: what counts as a row on the wron
 Columns = Callable[[Rows], Array]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Probit:
     """The weights of a latent index, and of how many people the index tells A without error."""
 

@@ -50,8 +50,8 @@ def choose_structure(
             tables.append(_held_out_errors(moments, equation.embedding, penalties, penalise_constant=penalise_constant))
         errors[name] = np.array(tables)
         totals.append(moments)
-    spread = np.array([total_squares(*parts) for parts in zip(*totals, strict=True)])
-    losses = {name: (error / spread).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
+    totals_of_folds = np.array([total_squares(*parts) for parts in zip(*totals, strict=True)])
+    losses = {name: (error / totals_of_folds).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
     best = int(np.argmin(sum(loss.min(axis=0) for loss in losses.values())))
     return {name: degrees[name][int(loss[:, best].argmin())] for name, loss in losses.items()}, penalties[best]
 
@@ -84,13 +84,13 @@ def _held_out_errors(
 ) -> Array:
     """Sum of squared errors on each fold of the ridge fitted to the others, as (penalties, folds)."""
     whole = add_up(moments)
-    found = np.empty((len(penalties), len(moments)))
+    errors = np.empty((len(penalties), len(moments)))
     for i, penalty in enumerate(penalties):
         columns = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
         for f, held_out in enumerate(moments):
             rest = whole - held_out
-            found[i, f] = squared_errors(held_out, _ridge(rest, columns, penalty, embedding))
-    return found
+            errors[i, f] = squared_errors(held_out, _ridge(rest, columns, penalty, embedding))
+    return errors
 
 
 def _ridge(moments: Moments, columns: Array, penalty: float, embedding: Embedding) -> Array:
@@ -108,21 +108,21 @@ def _ridge_losses(
 ) -> Array:
     """(penalties,) mean over folds of 1 - R2."""
     moments = [outcome_moments(fold, lambda block: embedding.values(source.gather(block))) for fold in folds]
-    spread = np.array([total_squares(part) for part in moments])
-    if (spread <= 1e-12 * np.array([part.S[0, 0] for part in moments])).any():
+    squares = np.array([total_squares(part) for part in moments])
+    if (squares <= 1e-12 * np.array([part.S[0, 0] for part in moments])).any():
         raise DataError(
             "the outcome is constant within one of the folds of cross-validation: put the rows in another order, "
             "or give predictor_degree and predictor_penalty"
         )
     errors = _held_out_errors(moments, embedding, penalties, penalise_constant=penalise_constant)
-    return np.asarray((errors / spread).mean(axis=1))
+    return np.asarray((errors / squares).mean(axis=1))
 
 
 def _logistic_losses(
     folds: Sequence[Rows], source: Source, embedding: Polynomial, penalties: Sequence[float], penalise_constant: bool
 ) -> Array:
     """(penalties,) mean over folds of the held-out deviance per person."""
-    found = np.zeros((len(penalties), len(folds)))
+    losses = np.zeros((len(penalties), len(folds)))
     for f, held_out in enumerate(folds):
         rest = join([fold for g, fold in enumerate(folds) if g != f])
         theta = None
@@ -130,5 +130,5 @@ def _logistic_losses(
         for i in sorted(range(len(penalties)), key=lambda i: -penalties[i]):
             columns = column_penalties(embedding, penalties[i], penalise_constant=penalise_constant)
             theta = logistic_weights(rest, embedding, source, columns, theta, tolerance=1e-6)
-            found[i, f] = deviance(held_out, embedding, source, theta) / held_out.n
-    return np.asarray(found.mean(axis=1))
+            losses[i, f] = deviance(held_out, embedding, source, theta) / held_out.n
+    return np.asarray(losses.mean(axis=1))

@@ -1,4 +1,4 @@
-"""Draws from Model B with known truth: the yardstick for anything that claims to recover it."""
+"""Draws from Model B with known truth: what anything that claims to recover it is tested on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairstress.model.embedding import Input, Polynomial
 Weights = Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
     """A simulated table and the truth behind it, all in the table's units.
 
@@ -71,7 +71,7 @@ def simulate(
         Number of people.
     correlation
         Correlation of the errors: a dict of pairs that the graph names, or a frame or array whose first row is the
-        protected attribute. Independent without it.
+        protected attribute. Default: independent.
     weights
         ``{variable: {term: weight}}`` with terms such as ``"1"``, ``"ugpa"``, ``"race*ugpa"``, ``"ugpa^2"``; terms
         that are left out are 0. Variables that are left out get random weights.

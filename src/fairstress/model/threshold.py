@@ -36,7 +36,12 @@ class ThresholdSystem:
     features: System
     design: Design
     rows: Rows
-    _columns: list[tuple[Array, Array, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
+    _columns: list[tuple[Array, Array, Array]] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        M = self.features.moments
+        object.__setattr__(self, "_cross_products", np.block([[M.S, -M.C.T], [-M.C, M.G]]))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
@@ -52,15 +57,15 @@ class ThresholdSystem:
         """Fit at P = I: the features' own fit, and the threshold alone."""
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
-        found = self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
-        if found.log_likelihood - features.log_likelihood > -SEPARATED * self.features.moments.n:
+        fit = self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
+        if fit.log_likelihood - features.log_likelihood > -SEPARATED * self.features.moments.n:
             assert self.design.protected is not None
             name = self.design.protected.feature
             raise DataError(
                 f"the parents of '{name}' tell its two levels apart in every row, so that nothing shows its error: "
                 f"remove the pairs that name '{name}', or edges into it"
             )
-        return found
+        return fit
 
     def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
         """Derivative by P of a functional with gradient ``c_w`` in the weights, through the optimum of the fit.
@@ -98,12 +103,7 @@ class ThresholdSystem:
     def _at(self, P: Array) -> _Place:
         shape, f = _Shape.of(P), self._feature_of
         q = np.concatenate([shape.kappa[f], np.full(self._n_gamma, shape.steepness)])
-        return _Place(shape, self._moments() * shape.inverse[np.ix_(f, f)], q)
-
-    def _moments(self) -> Array:
-        """Cross-products of the columns (x, -phi) that make up s."""
-        M = self.features.moments
-        return np.block([[M.S, -M.C.T], [-M.C, M.G]])
+        return _Place(shape, self._cross_products * shape.inverse[np.ix_(f, f)], q)
 
     def _fit(self, P: Array, start: Fit) -> Fit:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
@@ -161,7 +161,7 @@ class ThresholdSystem:
         """Derivatives of ``-v'F_z`` by ``P_xx^-1`` (m, m), ``1/sqrt(v)`` and ``k/sqrt(v)`` (m,), z and v held."""
         m, f, q = self._m, self._feature_of, at.q
         by_inverse = np.zeros((m, m))
-        np.add.at(by_inverse, (f[:, None], f[None, :]), -2 * self._moments() * np.outer(z[: f.size], v[: f.size]))
+        np.add.at(by_inverse, (f[:, None], f[None, :]), -2 * self._cross_products * np.outer(z[: f.size], v[: f.size]))
         by_q = np.zeros(z.size)
         for B, a, weight in self._blocks():
             t = a * (B @ (q * z))
@@ -177,15 +177,15 @@ class ThresholdSystem:
             yield from self._columns
             return
         assert self.design.protected is not None
-        found = []
+        blocks = []
         for block in self.rows.blocks():
             own = self.design.protected.values(block.a, block.x)
             B = np.hstack([block.x, -self.design.values(block.a, block.x), own])
-            found.append((np.asfortranarray(B), block.a, block.weight))
+            blocks.append((np.asfortranarray(B), block.a, block.weight))
             if self.rows.a.size * B.shape[1] > KEPT:
-                yield found.pop()
-        self._columns[:] = found  # at once, so that other threads see all of them or none
-        yield from found
+                yield blocks.pop()
+        self._columns[:] = blocks  # at once, so that other threads see all of them or none
+        yield from blocks
 
     # ------------------------------------------------------------ in and out
 
@@ -193,8 +193,8 @@ class ThresholdSystem:
         """Fits of the features alone at another size of the penalty, to start from."""
         other = replace(self.features, penalties=factor * self.features.penalties)
         gamma = start.weights[self._n_weights :]
-        found = other.fits(P[:, 1:, 1:], start, check_minima=False)
-        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in found]
+        fits = other.fits(P[:, 1:, 1:], start, check_minima=False)
+        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in fits]
 
     def _coordinates(self, fitted: Fit) -> Array:
         u, b = np.exp(-fitted.log_scales), self.features.feature_of
@@ -233,7 +233,7 @@ def make_system(design: Design, rows: Rows, penalty: float, *, penalise_constant
 
 
 def without_penalty(system: Likelihood) -> Likelihood:
-    """The same with penalty 0."""
+    """A system with the same moments and penalty 0."""
     if isinstance(system, ThresholdSystem):
         return replace(system, features=replace(system.features, penalties=np.zeros_like(system.features.penalties)))
     return replace(system, penalties=np.zeros_like(system.penalties))
@@ -250,7 +250,7 @@ def equations_alone(system: Likelihood, design: Design) -> Iterator[tuple[Equati
 
 
 def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float) -> Likelihood:
-    """The same on some of the rows, the penalty scaled by their share."""
+    """The system of some of the rows, the penalty scaled by their share."""
     if isinstance(system, ThresholdSystem):
         moments = structural_moments(rows, design.equations)
         features = System(moments, system.features.feature_of, share * system.features.penalties)
@@ -259,7 +259,7 @@ def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float
     return System(moments, system.feature_of, share * system.penalties)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
     """What the likelihood takes from P."""
 
@@ -287,13 +287,13 @@ class _Shape:
         by_k = by_k - r * by_v
         by_r = -self.k * by_v + self.inverse @ by_k
         G = by_inverse + np.outer(by_k, r)
-        found = np.zeros_like(self.P)
-        found[1:, 1:] = -self.inverse @ G @ self.inverse
-        found[0, 1:] = by_r
-        return found
+        by_P = np.zeros_like(self.P)
+        by_P[1:, 1:] = -self.inverse @ G @ self.inverse
+        by_P[0, 1:] = by_r
+        return by_P
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
     """What one P makes of the objective: ``z'Tz`` and ``t = a B (q z)``."""
 

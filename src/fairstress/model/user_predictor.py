@@ -141,7 +141,7 @@ class FittedUserPredictor:
         return self._ask(np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])).reshape(Z.shape[:-1])
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """The same for inputs (r, p), with derivatives by them where it has any."""
+        """Predictions for inputs (r, p), and their derivatives by these (r, p); None where it has none."""
         if self.gradient == NO_GRADIENT:
             return self.predict(Z), None
         predicted, slopes = self._autograd(Z) if self.gradient == AUTOGRAD else (self._ask(Z), self._slopes(Z))
@@ -201,16 +201,16 @@ def fit_user_predictor(
     Z = np.concatenate([gather(block) for block in table.rows.blocks()])
     with ThreadpoolController().limit(limits=1):
         fitted = _fitted(user_predictor, table, _shower(user_predictor, table, lens), Z)
-    found = FittedUserPredictor(fitted, table, lens)
-    predicted = found.predict(Z)
-    _check_company(user_predictor, predicted[::2], found.predict(Z[::2]))
+    predictor = FittedUserPredictor(fitted, table, lens)
+    predicted = predictor.predict(Z)
+    _check_company(user_predictor, predicted[::2], predictor.predict(Z[::2]))
     if user_predictor.gradient == DIFFERENCES:
-        _check_smooth(found, Z[:1000])
-    return replace(found, r2=_explained(table, predicted))
+        _check_smooth(predictor, Z[:1000])
+    return replace(predictor, r2=_explained(table, predicted))
 
 
 def _fitted(user_predictor: UserPredictor, table: Table, show: Callable[[Array], Any], Z: Array) -> UserPredictor:
-    """The same, fitted to the table's people unless it is fitted already."""
+    """Fit a user's estimator to the table's people, unless it is fitted already."""
     if user_predictor.kind != ESTIMATOR or is_fitted(user_predictor.model):
         return user_predictor
     shown, two_valued = show(Z), table.outcome_levels is not None
@@ -239,48 +239,51 @@ _WAY_OUT = (
 def _checked(user_predictor: UserPredictor, answer: Callable[[], Any], count: int) -> Array:
     """Ask a user's predictor, and look at its answer."""
     try:
-        found = np.asarray(answer(), dtype=float)
+        answers = np.asarray(answer(), dtype=float)
     except FairstressError:
         raise
     except Exception as problem:
         raise SettingError(
             f"predictor {user_predictor.name} fails ({describe_error(problem)}): {_WAY_OUT}"
         ) from problem
-    if found.shape not in ((count,), (count, 1)):
+    if answers.shape not in ((count,), (count, 1)):
         raise SettingError(
-            f"predictor {user_predictor.name} gives an array of shape {found.shape} for {count} people: give one "
+            f"predictor {user_predictor.name} gives an array of shape {answers.shape} for {count} people: give one "
             "number each"
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(answers).all():
         raise SettingError(
             f"predictor {user_predictor.name} gives a number that is not finite: give one that never does"
         )
-    return np.asarray(found.reshape(count))
+    return np.asarray(answers.reshape(count))
 
 
 def _check_company(user_predictor: UserPredictor, among_all: Array, among_some: Array) -> None:
     """Refuse a predictor whose answer for someone depends on chance or on who else is asked about."""
-    if np.abs(among_all - among_some).max() > COMPANY * max(float(np.abs(among_all).max()), float(np.ptp(among_all))):
+    size = max(float(np.abs(among_all).max()), float(np.ptp(among_all)))
+    if np.abs(among_all - among_some).max() > COMPANY * size:
         raise SettingError(
-            f"predictor {user_predictor.name} gives the same people other numbers when it is asked about fewer: give one, "
-            "and a function as input, whose answer for a person depends on that person alone; fix means, ranks and levels "
-            "beforehand"
+            f"predictor {user_predictor.name} gives the same people other numbers when it is asked about fewer: give "
+            "one, and a function as input, whose answer for a person depends on that person alone; fix means, ranks "
+            "and levels beforehand"
         )
 
 
-def _check_smooth(found: FittedUserPredictor, Z: Array) -> None:
+def _check_smooth(predictor: FittedUserPredictor, Z: Array) -> None:
     """Refuse to differentiate what moves in steps: derivatives of 0 for people whose predictions differ.
 
     One that is flat for most people, or uses few of its inputs, may still be smooth.
     """
     alike = Z.copy()
-    alike[:, : int(found._is_raw)] = Z[0, : int(found._is_raw)]  # by the protected attribute nothing is differentiated
-    predicted, slopes = found.predict_with_slopes(alike)
+    alike[:, : int(predictor._is_raw)] = Z[
+        0, : int(predictor._is_raw)
+    ]  # by the protected attribute nothing is differentiated
+    predicted, slopes = predictor.predict_with_slopes(alike)
     assert slopes is not None
     flat = (slopes == 0).all(axis=1)
     if flat.mean() >= FLAT and np.ptp(predicted[flat]) > 0:
         raise SettingError(
-            f"gradient is 'differences', but predictor {found.name} moves in steps: its derivatives are 0 "
+            f"gradient is 'differences', but predictor {predictor.name} moves in steps: its derivatives are 0 "
             "nearly everywhere; give 'none'"
         )
 
@@ -368,11 +371,11 @@ def _answers(user_predictor: UserPredictor, table: Table) -> Callable[[Any], Any
 
 def _differences(call: Callable[[Array], Array], Z: Array, first: int) -> Array:
     """Central differences by each input from ``first`` on."""
-    found = np.zeros_like(Z)
+    slopes = np.zeros_like(Z)
     for j in range(first, Z.shape[1]):
         step = STEP * (np.arange(Z.shape[1]) == j)
-        found[:, j] = (call(Z + step) - call(Z - step)) / (2 * STEP)
-    return found
+        slopes[:, j] = (call(Z + step) - call(Z - step)) / (2 * STEP)
+    return slopes
 
 
 def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bool) -> Array:
@@ -382,16 +385,16 @@ def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bo
     shown = table.units.frame(Z[:, 0], Z[:, 1:]) if raw else Z
     way_out = "a row per person and a column per residual, or per feature where it looks at a data frame"
     try:
-        found, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
+        slopes, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
     except Exception as problem:  # the analyst's function may fail in any way
         raise SettingError(
             f"the predictor's gradient fails ({describe_error(problem)}): give a function to an array, {way_out}"
         ) from problem
-    if found.shape != wanted:
+    if slopes.shape != wanted:
         raise SettingError(
-            f"the predictor's gradient gives an array of shape {found.shape}: give one of shape {wanted}, {way_out}"
+            f"the predictor's gradient gives an array of shape {slopes.shape}: give one of shape {wanted}, {way_out}"
         )
-    return np.column_stack([np.zeros(len(Z)), found]) if raw else found
+    return np.column_stack([np.zeros(len(Z)), slopes]) if raw else slopes
 
 
 # ---------------------------------------------------------------- how well it predicts

@@ -75,7 +75,7 @@ class RawColumns:
         return np.concatenate([*(np.broadcast_to(values[:, None], shape) for values in own), x], axis=-1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class View:
     """Turns residuals, factual or false, into the predictor's inputs."""
 
@@ -119,12 +119,12 @@ class View:
         """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""
         if set(self.kinds) == {RESIDUAL}:
             return eps
-        found = np.array(eps)
+        Z = np.array(eps)
         fair = self._fair_values(block, eps)[0] if FAIR_PART in self.kinds else eps
         for j, kind in enumerate(self.kinds):
             if kind != RESIDUAL:
-                found[..., j] = block.x[:, j] if kind == ITSELF else fair[..., j]
-        return found
+                Z[..., j] = block.x[:, j] if kind == ITSELF else fair[..., j]
+        return Z
 
     def pull_back(self, block: Rows, eps: Array, g: Array) -> Array:
         """Take a gradient (r, m) in the inputs to one in the residuals (r, m)."""

@@ -26,10 +26,9 @@ from fairstress.analyses.specification import (
 )
 from fairstress.analyses.worst_case import WorstCase
 from fairstress.audit import Audit
-from fairstress.checks import is_positive, share
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
-from fairstress.options import RESIDUALS, Bounds, Budget, Search, read_budget, read_search
+from fairstress.options import RESIDUALS, Bounds, Budget, Search, is_positive, read_budget, read_search, share
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
@@ -46,7 +45,13 @@ BASELINES = {
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A CFU that somebody calls unacceptable, and why."""
+    """A CFU that somebody calls unacceptable, and why.
+
+    Examples
+    --------
+    >>> Level("much", 0.01, "a tenth of a grade point for a typical student").value
+    0.01
+    """
 
     name: str
     value: float
@@ -56,7 +61,18 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairAlone:
-    """What one pair does to the worst case: free alone, and forbidden."""
+    """What one pair does to the worst case: free alone, and forbidden.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
+    >>> data.pairs[0].pair, round(data.pairs[0].alone.value, 3)
+    (('a', 'x'), 0.27)
+    """
 
     pair: tuple[str, str]
     alone: WorstCase
@@ -65,7 +81,18 @@ class PairAlone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportData:
-    """The answers of an audit, with details at one size of the budget. Made by `Audit.report`."""
+    """The answers of an audit, with details at one size of the budget. Made by `Audit.report`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
+    >>> round(data.worst.value, 3), [level.name for level in data.levels]
+    (0.27, ['baseline unconstrained', 'baseline blind'])
+    """
 
     audit: Audit
     date: str  # when it was collected, as 2020-12-31
@@ -173,31 +200,31 @@ def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level
     """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
     if not isinstance(given, Mapping):
         raise SettingError(f"levels is {given!r}: give a CFU and the reason by name, {{'much': (0.01, 'because ...')}}")
-    found = []
+    named = []
     for name, pair in given.items():
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and is_positive(pair[0])):
             raise SettingError(
                 f"the level '{name}' is {pair!r}: give its CFU, a positive number, and the reason, such as "
                 "(0.01, 'because ...')"
             )
-        found.append(Level(str(name), float(pair[0]), str(pair[1])))
+        named.append(Level(str(name), float(pair[0]), str(pair[1])))
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
-        return tuple(found)
+        return tuple(named)
     known = audit.baselines.items() if audit.settings.measure.is_squared else ()
     whose = "the audited predictions" if audit.robust_predictor is None else "the fair predictor's predictions"
     reasons = {name: text.format(whose) for name, text in BASELINES.items()}
-    return (*found, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))
+    return (*named, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))
 
 
 def _margins(table: Table) -> pd.DataFrame:
     """Rows of each level of each protected column, where several are protected together."""
-    found: list[tuple[str, Any, int]] = []
+    margins: list[tuple[str, Any, int]] = []
     if len(table.graph.protected_columns) > 1:
         a = table.rows.a[table.row_of[table.weight > 0]]
         own = table.units.levels.iloc[np.searchsorted(table.units.codes, a)]
         sizes = {name: own[name].value_counts(sort=False).sort_index() for name in own}
-        found = [(str(name), level, int(count)) for name, rows in sizes.items() for level, count in rows.items()]
-    return pd.DataFrame(found, columns=["column", "level", "rows"])
+        margins = [(str(name), level, int(count)) for name, rows in sizes.items() for level, count in rows.items()]
+    return pd.DataFrame(margins, columns=["column", "level", "rows"])
 
 
 # ---------------------------------------------------------------- people
@@ -222,9 +249,9 @@ def _decisions(
     """Decisions that turn, where a threshold makes them."""
     if threshold is None:
         return None
-    found = decisions(audit.fitted, threshold, worst, **options)
+    turned = decisions(audit.fitted, threshold, worst, **options)
     steps()
-    return found
+    return turned
 
 
 # ---------------------------------------------------------------- pairs and benchmarks
@@ -237,13 +264,13 @@ def _pairs(
     free = audit.graph.pairs
     if len(free) == 1:
         return (PairAlone(free[0], worst, None),)
-    found = []
+    alone = []
     for pair in free:
         others = {other: (0.0, 0.0) for other in free if other != pair}
         limits = [_with_fixed(options["budget"], fixed) for fixed in (others, {pair: (0.0, 0.0)})]
         worst_cases = (audit.worst_case(p_max, budget=b, search=options["search"]) for b in steps.each(limits))
-        found.append(PairAlone(pair, *worst_cases))
-    return tuple(found)
+        alone.append(PairAlone(pair, *worst_cases))
+    return tuple(alone)
 
 
 def _with_fixed(budget: Budget, fixed: Bounds) -> Budget:

@@ -57,7 +57,7 @@ LATER = (
 def results(
     audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None, day: str | None = None
 ) -> dict[str, Any]:
-    """Gather an audit and its profiles in plain types; ``day`` is when they were computed, today without it."""
+    """Gather an audit and its profiles in plain types; ``day`` is when they were computed, default today."""
     predictor = audit.fitted.claim.predictor
     return {
         "schema": SCHEMA,
@@ -161,12 +161,12 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 def _renamed(content: dict[str, Any]) -> dict[str, Any]:
     """Results of schema 2: a budget is the name of its kind, and some parts have other names."""
     names = {"rivals": "comparison", "variants": "specification_checks"}
-    found = {names.get(part, part): value for part, value in content.items()}
-    found["predictor"] = {**content["predictor"], "robust": _with_kind(content["predictor"].get("sturdier"))}
-    found["agreed"] = _with_kind(content.get("agreed"))
+    renamed = {names.get(part, part): value for part, value in content.items()}
+    renamed["predictor"] = {**content["predictor"], "robust": _with_kind(content["predictor"].get("sturdier"))}
+    renamed["agreed"] = _with_kind(content.get("agreed"))
     if content.get("curve"):
-        found["curve"] = {**content["curve"], "points": [_with_kind(point) for point in content["curve"]["points"]]}
-    return found
+        renamed["curve"] = {**content["curve"], "points": [_with_kind(point) for point in content["curve"]["points"]]}
+    return renamed
 
 
 def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -181,14 +181,14 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **modules}
 
 
-def _robust(found: RobustPredictor) -> dict[str, Any]:
-    worst = found.worst_case
+def _robust(robust: RobustPredictor) -> dict[str, Any]:
+    worst = robust.worst_case
     return {
-        "weight": found.weight,
+        "weight": robust.weight,
         "p_max": worst.p_max,
         "budget": worst.budget.to_dict(),
-        "cfu": found.cfu,
-        "gap": found.gap,
+        "cfu": robust.cfu,
+        "gap": robust.gap,
     }
 
 
@@ -215,19 +215,19 @@ def _people(data: ReportData) -> list[dict[str, Any]]:
     return [{**row, "features": own} for row, own in zip(_records(data.people), features, strict=True)]
 
 
-def _decisions(found: Decisions) -> dict[str, Any]:
-    model_a, worst = (_records(shares) for shares in (found.model_a, found.worst))
-    rows = zip(found.worst.index, model_a, worst, strict=True)
+def _decisions(decisions: Decisions) -> dict[str, Any]:
+    model_a, worst = (_records(shares) for shares in (decisions.model_a, decisions.worst))
+    rows = zip(decisions.worst.index, model_a, worst, strict=True)
     return {
-        "threshold": found.threshold,
+        "threshold": decisions.threshold,
         "groups": [{"group": str(group), "model_a": here, "worst": there} for group, here, there in rows],
-        "lowest": _extreme(found.lowest),
-        "highest": _extreme(found.highest),
+        "lowest": _extreme(decisions.lowest),
+        "highest": _extreme(decisions.highest),
     }
 
 
-def _extreme(found: Extreme) -> dict[str, Any]:
-    return {"share": found.share, "correlation": found.correlation.to_numpy().tolist(), "status": found.status}
+def _extreme(extreme: Extreme) -> dict[str, Any]:
+    return {"share": extreme.share, "correlation": extreme.correlation.to_numpy().tolist(), "status": extreme.status}
 
 
 def _data(audit: Audit) -> dict[str, Any]:
@@ -279,19 +279,19 @@ def _profile(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _worst_case(found: WorstCase) -> dict[str, Any]:
+def _worst_case(worst: WorstCase) -> dict[str, Any]:
     return {
-        "cfu": found.value,
-        "budget": found.budget.to_dict(),
-        "floor": found.floor,
-        "correlation": found.correlation.to_numpy().tolist(),
-        "log_likelihood_drop": found.log_likelihood_drop,
-        "min_eigenvalue": found.min_eigenvalue,
-        "status": str(found.status),
-        "n_starts": found.n_starts,
-        "n_agreeing": found.n_agreeing,
-        "scan_cfu": found.scan_value,
-        "reflects_threshold": found.reflects_threshold,
+        "cfu": worst.value,
+        "budget": worst.budget.to_dict(),
+        "floor": worst.floor,
+        "correlation": worst.correlation.to_numpy().tolist(),
+        "log_likelihood_drop": worst.log_likelihood_drop,
+        "min_eigenvalue": worst.min_eigenvalue,
+        "status": str(worst.status),
+        "n_starts": worst.n_starts,
+        "n_agreeing": worst.n_agreeing,
+        "scan_cfu": worst.scan_value,
+        "reflects_threshold": worst.reflects_threshold,
     }
 
 

@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1, for fidelity and as a yardstick.
+"""The paper's Algorithm 1, for fidelity and for comparison.
 
 Minibatch gradient ascent with momentum on ``P = I + p_max (J - I) o tanh(L L')``, with the exact gradient of the fit.
 Use `fairstress.search.search` for anything else. From one start the ascent stays in the orthant that it starts in

@@ -32,8 +32,8 @@ def peaks(problem: Problem, points: Array, values: Array) -> list[End]:
     if values.max() <= problem.negligible:
         return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
-    found = np.flatnonzero((values > padded[:-2]) & (values >= padded[2:]))
-    highest = found[np.argsort(-values[found], kind="stable")][:PEAKS]
+    tops = np.flatnonzero((values > padded[:-2]) & (values >= padded[2:]))
+    highest = tops[np.argsort(-values[tops], kind="stable")][:PEAKS]
     return [_refined(problem, points, values, int(i)) for i in highest]
 
 
@@ -51,7 +51,7 @@ def _refined(problem: Problem, points: Array, values: Array, i: int) -> End:
         if outwards * problem.value_and_gradient(points[i])[1][0] >= 0:
             return peak
     bracket = float(points[max(i - 1, 0), 0]), float(points[min(i + 1, last), 0])
-    found = optimize.minimize_scalar(
+    best = optimize.minimize_scalar(
         lambda p: -float(problem.values(np.array([[p]]))[0]), bounds=bracket, method="bounded", options={"xatol": 1e-9}
     )
-    return (np.array([found.x]), -float(found.fun), Status.CONVERGED) if -found.fun > peak[1] else peak
+    return (np.array([best.x]), -float(best.fun), Status.CONVERGED) if -best.fun > peak[1] else peak

@@ -35,7 +35,7 @@ class Problem:
     negligible: float = 0.0  # a value at or below this is rounding, and not worth climbing
     precision: float = 1e-7  # gain of a step, relative to the start, below which an ascent ends
     along_line: MutableMapping[int, float] = field(default_factory=dict)  # of one pair: values on a fixed lattice
-    ascended: Callable[[], None] = lambda: None  # called after each ascent
+    ascended: Callable[[], None] | None = None  # called after each ascent
 
     def values(self, points: Array) -> Array:
         """``sign * functional`` at points (g, q)."""

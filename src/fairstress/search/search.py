@@ -71,13 +71,13 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
         [*points[_apart(problem, points, values, FINAL)], *(problem.members.project(p) for p in inherited)]
     )
     values = problem.values(chosen)
-    found: list[End] = []
+    climbed: list[End] = []
     for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
-        best = max((end[1] for end in found), default=-np.inf)
-        if found and values[i] < best - NEAR * abs(best):
+        best = max((end[1] for end in climbed), default=-np.inf)
+        if climbed and values[i] < best - NEAR * abs(best):
             break
-        found.append(_ascend(problem, chosen[i]))
-    return found
+        climbed.append(_ascend(problem, chosen[i]))
+    return climbed
 
 
 def _climbed_on(problem: Problem, end: End) -> End:
@@ -95,7 +95,8 @@ def _ascend(problem: Problem, p: Array) -> End:
         end = climb(problem, p)
     else:
         end = pattern_search(problem, p, FIRST if problem.precision >= ROUGH else 2 * ROUGH)
-    problem.ascended()
+    if problem.ascended:
+        problem.ascended()
     return end
 
 

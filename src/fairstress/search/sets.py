@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.checks import share
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget
+from fairstress.options import Budget, share
 
 SLACK = 1e-10  # a point is kept this far inside the eigenvalue floor, so that rounding does not put it outside
 MAX_ROUNDS = 2000  # of Dykstra's projection
@@ -119,21 +118,21 @@ class CorrelationSet:
         A sequence of low discrepancy in the box, as far as it lies in the set; hit and run for the rest.
         """
         unit = (np.arange(1, 4 * count + 1)[:, None] * _golden(len(self.pairs)) + rng.random(len(self.pairs))) % 1
-        spread = self.low + unit * (self.high - self.low)
-        inside = spread[self.contains(spread, tolerance=-SLACK)][:count]
+        points = self.low + unit * (self.high - self.low)
+        inside = points[self.contains(points, tolerance=-SLACK)][:count]
         return np.concatenate([inside, self._hit_and_run(count - len(inside), rng)])
 
     def _hit_and_run(self, count: int, rng: np.random.Generator) -> Array:
         """Uniform members: from a member, a random direction, a random point of the chord through the set."""
-        found = np.empty((count, len(self.pairs)))
+        members = np.empty((count, len(self.pairs)))
         p = self.centre()
         for i in range(count):
             for _ in range(2 + len(self.pairs) // 4):
                 direction = rng.standard_normal(p.size)
                 low, high = self._chord(p, direction)
                 p = p + rng.uniform(low, high) * direction
-            found[i] = p
-        return found
+            members[i] = p
+        return members
 
     def _chord(self, p: Array, direction: Array) -> tuple[float, float]:
         """How far the set reaches from a member in a direction, backwards and forwards."""

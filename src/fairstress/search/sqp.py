@@ -32,10 +32,10 @@ def climb(problem: Problem, p: Array) -> End:
 
     def loss(z: Array) -> tuple[float, Array]:
         nonlocal last
-        found, g, last = problem.value_and_gradient(look.shrink(chart.point(z)), last)
-        return -unit * found, -unit * chart.pull_back(z, g)
+        value, g, last = problem.value_and_gradient(look.shrink(chart.point(z)), last)
+        return -unit * value, -unit * chart.pull_back(z, g)
 
-    found = optimize.minimize(  # type: ignore[call-overload]
+    result = optimize.minimize(  # type: ignore[call-overload]
         loss,
         chart.coordinates(0.99 * p + 0.01 * problem.members.centre()),
         jac=True,
@@ -43,9 +43,9 @@ def climb(problem: Problem, p: Array) -> End:
         constraints=chart.constraints(),
         options={"maxiter": MAX_STEPS, "ftol": problem.precision},
     )
-    end = problem.members.shrink(chart.point(found.x))
+    end = problem.members.shrink(chart.point(result.x))
     value = float(problem.values(end[None])[0])
-    status = Status.SEARCH_STEPS if found.nit >= MAX_STEPS else Status.CONVERGED
+    status = Status.SEARCH_STEPS if result.nit >= MAX_STEPS else Status.CONVERGED
     return (end, value, status) if value > start else (p, start, status)
 
 
@@ -80,23 +80,23 @@ class _Chart:
         def slopes(z: Array) -> Array:
             return np.array([self._pull_back(z, E) for E in basis])
 
-        found: list[dict[str, Any]] = []
+        limits: list[dict[str, Any]] = []
         if members.high.min() < 1 - members.floor or members.low.max() > members.floor - 1:
-            found += [
+            limits += [
                 {"type": "ineq", "fun": lambda z: members.high - self.point(z), "jac": lambda z: -slopes(z)},
                 {"type": "ineq", "fun": lambda z: self.point(z) - members.low, "jac": slopes},
             ]
         if kept:
             j, k = np.transpose(kept)
             zeros = [_unit(m, pair) for pair in kept]
-            found.append(
+            limits.append(
                 {
                     "type": "eq",
                     "fun": lambda z: (lambda Y: (Y @ Y.T)[j, k])(self._rows(z)[0]),
                     "jac": lambda z: np.array([self._pull_back(z, E) for E in zeros]) / (1 - members.floor),
                 }
             )
-        return found
+        return limits
 
     def _rows(self, z: Array) -> tuple[Array, Array]:
         Y = z.reshape(self.members.size, self.members.size)

@@ -55,14 +55,14 @@ def benchmarks(
     candidates = _candidates(graph, further, _read_groups(groups), asked)
     equations = (*design.equations, *([design.protected] if design.protected else []))
     extended = ExtendedRows.of(table, further, {e.feature: e.degree for e in equations}, fitted.settings.embedding)
-    found = [_measure(extended, candidate, asked) for candidate in candidates]
-    for candidate, its in zip(candidates, found, strict=True):
+    measured = [_measure(extended, candidate, asked) for candidate in candidates]
+    for candidate, its in zip(candidates, measured, strict=True):
         if not its:
             raise SettingError(
                 f"the group '{candidate.name}' holds no parent of both ends of a pair, or one of these ends: it "
                 "cannot play their hidden cause; leave it out, or add the missing arrows to the graph"
             )
-    return Benchmarks(tuple(one for its in found for one in its), factors, fitted.variables, tuple(asked))
+    return Benchmarks(tuple(one for its in measured for one in its), factors, fitted.variables, tuple(asked))
 
 
 def _candidates(
@@ -70,17 +70,19 @@ def _candidates(
 ) -> list[Candidate]:
     """Name what could play the hidden cause: common parents of a pair, further columns, and groups of either."""
     common = {name for a, b in pairs for name in set(graph.parents(a)) & set(graph.parents(b))}
-    found = [Candidate(name, (name,), True) for name in graph.nodes if name in common]
-    found += [Candidate(column.name, (column.name,), False) for column in columns]
+    candidates = [Candidate(name, (name,), True) for name in graph.nodes if name in common]
+    candidates += [Candidate(column.name, (column.name,), False) for column in columns]
     inside = [name for name in graph.nodes if name != graph.outcome]
-    found += [_group(name, members, inside, [c.name for c in columns], found) for name, members in groups.items()]
-    if not found:
+    candidates += [
+        _group(name, members, inside, [c.name for c in columns], candidates) for name, members in groups.items()
+    ]
+    if not candidates:
         shown = ", ".join(f"{a} <-> {b}" for a, b in pairs)
         raise SettingError(
             f"no observed variable is a parent of both ends of {shown}, so that none could play the hidden cause: "
             "give further columns of the table, such as columns=frame[['age']]"
         )
-    return found
+    return candidates
 
 
 # ---------------------------------------------------------------- mathematics
@@ -164,18 +166,18 @@ def _read_pairs(pairs: Any, graph: CausalGraph) -> list[Edge]:
     listed = list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
     if not listed or not all(isinstance(pair, tuple | list) for pair in listed):
         raise SettingError(f"pairs is {pairs!r}: give a list of pairs, such as [('ugpa', 'lsat')]")
-    found = [read_pair(pair, graph, graph.nodes) for pair in listed]
-    return [(graph.nodes[j], graph.nodes[k]) for j, k in dict.fromkeys(found)]
+    positions = [read_pair(pair, graph, graph.nodes) for pair in listed]
+    return [(graph.nodes[j], graph.nodes[k]) for j, k in dict.fromkeys(positions)]
 
 
 def _read_multiples(multiples: Any) -> tuple[float, ...]:
     try:
-        found = tuple(float(k) for k in multiples)
+        factors = tuple(float(k) for k in multiples)
     except (TypeError, ValueError):
-        found = ()
-    if not found or not all(np.isfinite(k) and k > 0 for k in found):
+        factors = ()
+    if not factors or not all(np.isfinite(k) and k > 0 for k in factors):
         raise SettingError(f"multiples is {multiples!r}: give a list of positive numbers, such as (1, 2, 3)")
-    return found
+    return factors
 
 
 def _read_groups(groups: Any) -> Mapping[str, Any]:

@@ -125,8 +125,8 @@ def split(extended: ExtendedRows, variable: str, Z: Sequence[str], effects: set[
     is_latent = variable == extended.latent
     w = _threshold(extended.rows, full, Z) if is_latent else _weights(extended.rows, full)
     B = _least_squares(extended.rows, given, z)
-    found = Split(full, given, hides_protected, hidden, w, B, np.zeros(0), is_latent)
-    return replace(found, v=_least_squares(extended.rows, given, lambda block: found.raw(block)[:, None])[:, 0])
+    parts = Split(full, given, hides_protected, hidden, w, B, np.zeros(0), is_latent)
+    return replace(parts, v=_least_squares(extended.rows, given, lambda block: parts.raw(block)[:, None])[:, 0])
 
 
 def second_moments(rows: Rows, splits: Sequence[Split]) -> Array:
@@ -154,15 +154,15 @@ def _weights(rows: Rows, equation: Equation) -> Array:
 
 def _threshold(rows: Rows, equation: Equation, Z: Sequence[str]) -> Array:
     """Weights of the latent index; refused where Z decides the side of the threshold."""
-    found = probit(rows, lambda block: equation.values(block.a, block.x))
-    if found.n_separated:
+    index = probit(rows, lambda block: equation.values(block.a, block.x))
+    if index.n_separated:
         name, hidden = equation.feature, ", ".join(f"'{name}'" for name in Z)
         raise SettingError(
-            f"{hidden} with the other parents of '{name}' tells the '{name}' of {found.n_separated:.9g} of "
-            f"{rows.n:.9g} people without error (perfect separation), so that its strength is not finite: leave it out, or merge "
-            "rare values"
+            f"{hidden} with the other parents of '{name}' tells the '{name}' of {index.n_separated:.9g} of "
+            f"{rows.n:.9g} people without error (perfect separation), so that its strength is not finite: leave it "
+            "out, or merge rare values"
         )
-    return found.weights
+    return index.weights
 
 
 def _observed(equation: Equation, block: Rows) -> Array:

@@ -54,23 +54,46 @@ class Benchmark:
         As in sensemakr, strength is variance explained. A variable that stays in the equations is not part of the
         audit's errors, so that the share is ``k R2 / (1 - R2)``; one outside them is, and the share is ``k R2``. From
         1 on no such cause exists.
+
+        Parameters
+        ----------
+        multiple
+            How many times as strong.
         """
         kept = np.array([1 - self.r2_first, 1 - self.r2_second]) if self.in_model else np.ones(2)
         first, second = (multiple * np.array([self.r2_first, self.r2_second]) / kept).tolist()
         return first, second
 
     def hidden_cause(self, multiple: float) -> HiddenCause | None:
-        """A hidden cause k times as strong; None where it would explain more than there is."""
+        """A hidden cause k times as strong; None where it would explain more than there is.
+
+        Parameters
+        ----------
+        multiple
+            How many times as strong.
+        """
         shares = self.shares(multiple)
         return HiddenCause(*shares) if max(shares) < 1 else None
 
     def correlation_at(self, multiple: float) -> float:
-        """The correlation from a hidden cause k times as strong that pulls on the two as the benchmark does."""
+        """The correlation from a hidden cause k times as strong that pulls on the two as the benchmark does.
+
+        Parameters
+        ----------
+        multiple
+            How many times as strong.
+        """
         first, second = self.shares(multiple)
         return self.alignment * float(np.sqrt(first * second))
 
     def multiple_for(self, correlation: float) -> float | None:
-        """How many times as strong a cause that pulls on both in one line must be; None where none can be."""
+        """How many times as strong a cause that pulls on both in one line must be; None where none can be.
+
+        Parameters
+        ----------
+        correlation
+            Of the pair's errors.
+        """
         first, second = self.shares(1.0)
         if first * second == 0:
             return None
@@ -127,7 +150,7 @@ class Benchmarks:
         omitted
             The correlation that omitting the variable itself from the equations induces.
         errors_with, errors_without
-            Correlation of the errors with the variable in the equations and without it.
+            Correlation of the errors with the variable in the equations, and when it is omitted.
         note
             A sentence where no hidden cause is that strong; the correlation is then missing.
         """
@@ -139,6 +162,11 @@ class Benchmarks:
         With a pair: ``label, benchmark, multiple, correlation``. Without: ``p_max_pairwise`` and ``p_max_spectral``
         instead, the smallest budgets that hold the correlations of all its pairs (from 1 on: none does). Causes
         stronger than any can be have no mark.
+
+        Parameters
+        ----------
+        pair
+            The pair of a profile; default a curve over budgets.
         """
         if pair is not None and frozenset(pair) not in {frozenset(known) for known in self.pairs}:
             known = ", ".join(f"{a} <-> {b}" for a, b in self.pairs)
@@ -153,7 +181,13 @@ class Benchmarks:
         return pd.DataFrame(rows)
 
     def reading(self, correlation: float) -> str:
-        """Say how strong a hidden cause must be to give the errors a correlation, and against what is observed."""
+        """Say how strong a hidden cause must be to give the errors a correlation, and against what is observed.
+
+        Parameters
+        ----------
+        correlation
+            Of two errors, strictly between -1 and 1.
+        """
         from fairstress.report.text.benchmarks import correlation_reading
 
         return correlation_reading(self, HiddenCause.of_correlation(correlation))

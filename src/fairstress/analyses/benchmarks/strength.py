@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairstress.checks import share
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import check_correlation
+from fairstress.options import share
 
 SHARE = "share of variance"
 
@@ -49,6 +49,13 @@ class HiddenCause:
         """The cause that a correlation of the errors needs: equally strong on both, or with a given share of the first.
 
         ``R2_k = p^2 / R2_j``, which must stay below 1.
+
+        Parameters
+        ----------
+        correlation
+            Of the two errors, strictly between -1 and 1.
+        r2_first
+            Share of the first error's variance; default the same as of the second's.
         """
         p = check_correlation(correlation, "the errors")
         if r2_first is None:
@@ -63,7 +70,15 @@ class HiddenCause:
 
     @classmethod
     def of_partial(cls, r2_first: float, r2_second_given_first: float) -> HiddenCause:
-        """The cause with sensemakr's partial R2: ``p^2 / (1 - p^2) = R2_Y R2_D / (1 - R2_D)``."""
+        """The cause with sensemakr's partial R2: ``p^2 / (1 - p^2) = R2_Y R2_D / (1 - R2_D)``.
+
+        Parameters
+        ----------
+        r2_first
+            R2 with the first variable.
+        r2_second_given_first
+            Partial R2 with the second variable given the first.
+        """
         R2_D = share(r2_first, "r2_first", SHARE)
         R2_Y = share(r2_second_given_first, "r2_second_given_first", SHARE)
         return cls(R2_D, R2_Y / (1 - R2_D + R2_D * R2_Y))  # R2_k = R2_Y (1 - p^2) / (1 - R2_D)

@@ -86,19 +86,19 @@ class SquaredErrors:
         return cls(moments, loss)
 
     def loss(self, theta: Array) -> float:
-        """See `Accuracy`."""
+        """Mean squared error plus penalty, per person."""
         return self.quadratic.value(theta)
 
     def r2(self, theta: Array) -> float:
-        """See `Accuracy`."""
+        """In-sample share of the variance explained."""
         return 1 - squared_errors(self.moments, theta) / total_squares(self.moments)
 
     def best(self, M: Array, weight: float, start: Array) -> Saddle:
-        """See `Accuracy`; in closed form but for the mixture of cuts."""
+        """The weights that are best against the worst of the cuts: in closed form but for their mixture."""
         return minimax(self.quadratic, M, weight)
 
     def shrinkage(self, theta: Array, r2: float) -> float:
-        """See `Accuracy`: with ``mean + c (f - mean)``, R2 is ``(2 c cov(y, f) - c^2 var(f)) / var(y)``."""
+        """Solve for c: with ``mean + c (f - mean)``, R2 is ``(2 c cov(y, f) - c^2 var(f)) / var(y)``."""
         moments = self.moments
         centred = moments.C[:, 0] - moments.G[:, 0] * moments.total[0] / moments.n  # the first column is the constant
         covariance = float(theta @ centred)
@@ -123,29 +123,32 @@ class Deviance:
     penalties: Array  # (d,)
 
     def loss(self, theta: Array) -> float:
-        """See `Accuracy`."""
+        """Mean deviance plus penalty, per person."""
         penalty = float(self.penalties @ theta**2)
         return (deviance(self.rows, self.predictor.embedding, self.source, theta) + penalty) / self.rows.n
 
     def r2(self, theta: Array) -> float:
-        """See `Accuracy`."""
+        """In-sample share of the deviance explained."""
         return 1 - deviance(self.rows, self.predictor.embedding, self.source, theta) / null_deviance(self.rows)
 
     def best(self, M: Array, weight: float, start: Array) -> Saddle:
-        """See `Accuracy`; the gap is that of the last expansion, or what it still promises if that is more."""
+        """The weights that are best against the worst of the cuts, by Newton.
+
+        The gap is that of the last expansion, or what it still promises if that is more.
+        """
 
         def objective(theta: Array) -> float:
             return self.loss(theta) + weight * largest(M, theta)
 
         theta, value = start, objective(start)
         for _ in range(MAX_STEPS):
-            found = minimax(self._expanded(theta), M, weight)
-            gain = value - found.value
+            saddle = minimax(self._expanded(theta), M, weight)
+            gain = value - saddle.value
             if gain <= CONVERGENCE * value:
                 break
-            theta, value = _descent(objective, theta, found.theta, value, gain)
-        gap = max(found.gap, gain / value)
-        return Saddle(theta, found.mixture, largest(M, theta), value, gap)
+            theta, value = _descent(objective, theta, saddle.theta, value, gain)
+        gap = max(saddle.gap, gain / value)
+        return Saddle(theta, saddle.mixture, largest(M, theta), value, gap)
 
     def _expanded(self, theta: Array) -> Loss:
         """The loss to second order about theta."""
@@ -155,7 +158,7 @@ class Deviance:
         return Loss(A, b, value / n - float(theta @ A @ theta) + 2 * float(b @ theta))
 
     def shrinkage(self, theta: Array, r2: float) -> float:
-        """See `Accuracy`: log-odds are drawn towards those of the mean outcome."""
+        """The c of a predictor that explains this share: log-odds are drawn towards those of the mean outcome."""
         from scipy import optimize
 
         mean = float(self.rows.y.sum() / self.rows.n)
@@ -173,7 +176,7 @@ def _descent(
     """Go towards the target, half as far as often as needed to get a tenth of the gain that was foreseen that far."""
     for step in 0.5 ** np.arange(20):
         trial = theta + step * (target - theta)
-        found = objective(trial)
-        if found <= value - 0.1 * step * gain:
-            return trial, found
+        descended = objective(trial)
+        if descended <= value - 0.1 * step * gain:
+            return trial, descended
     return theta, value

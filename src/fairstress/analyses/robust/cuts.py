@@ -21,14 +21,13 @@ import numpy as np
 from fairstress.analyses.robust.accuracy import Accuracy, accuracy_of
 from fairstress.analyses.robust.minimax import largest
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.checks import not_negative
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, Status
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.predictor import PolynomialPredictor
-from fairstress.options import Robust
+from fairstress.options import Robust, not_negative
 from fairstress.search.sets import correlation_set
 from fairstress.threads import one_thread
 

@@ -26,7 +26,18 @@ PASSES = 3  # over all weights, with the cuts that the others have found
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselinePoint:
-    """A baseline, and how unfair it is at worst within the same budget."""
+    """A baseline, and how unfair it is at worst within the same budget.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> point = audit.frontier(0.3, [1]).baselines[1]
+    >>> point.baseline.name, round(point.worst_case.value, 2)
+    ('blind', 1.16)
+    """
 
     baseline: Baseline
     worst_case: WorstCase
@@ -66,7 +77,13 @@ class Frontier(Tabular):
         return self.points[0]
 
     def shrunk(self, point: RobustPredictor) -> float:
-        """Worst-case CFU of the fair predictor drawn towards its mean until its R2 is that of a point."""
+        """Worst-case CFU of the fair predictor drawn towards its mean until its R2 is that of a point.
+
+        Parameters
+        ----------
+        point
+            One of ``points``.
+        """
         return point.shrinkage**2 * self.fair.cfu if point.weight else self.fair.cfu
 
     def to_frame(self) -> pd.DataFrame:
@@ -98,7 +115,13 @@ class Frontier(Tabular):
         return frontier_summary(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw accuracy over the worst-case CFU. Needs the extra ``plot``."""
+        """Draw accuracy over the worst-case CFU. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Where to draw, default new Axes.
+        """
         from fairstress.report.plots.frontier import plot_frontier
 
         return plot_frontier(self, ax)

@@ -18,43 +18,45 @@ LEVELS = 10  # bands of colour
 CLOSE = 0.1  # of the scale of colours: labels of lines nearer to each other than this would touch
 
 
-def plot_contour(found: Contour, ax: Axes | None = None, *, baselines: bool = True) -> Axes:
+def plot_contour(contour: Contour, ax: Axes | None = None, *, baselines: bool = True) -> Axes:
     """Draw CFU in bands of colour; hatched is what the errors cannot have."""
-    cfu = np.ma.masked_invalid(found.cfu)
+    cfu = np.ma.masked_invalid(contour.cfu)
     with canvas(ax, (5.2, 4.2)) as ax:
         from matplotlib.colors import PowerNorm
         from matplotlib.ticker import MaxNLocator
 
         ax.patch.set(facecolor="white", edgecolor="#BBBBBB", hatch="////", linewidth=0)
         top = float(cfu.max())
-        largest = np.sqrt(top) if top > found.context.negligible else 1.0
+        largest = np.sqrt(top) if top > contour.context.negligible else 1.0
         levels = np.square(MaxNLocator(LEVELS).tick_values(0, largest))  # squares of round changes of the prediction
         colours: dict[str, Any] = {
             "cmap": "cividis",
             "norm": PowerNorm(0.5, 0, levels[-1]),
         }
-        filled = ax.contourf(found.grid_first, found.grid_second, cfu, levels=levels, **colours)
-        label = cfu_label(found.context.outcome_variance)
+        filled = ax.contourf(contour.grid_first, contour.grid_second, cfu, levels=levels, **colours)
+        label = cfu_label(contour.context.outcome_variance)
         ax.figure.colorbar(filled, ax=ax, label=label, format="%.3g").outline.set_visible(False)
-        if found.has_model_a:
+        if contour.has_model_a:
             ax.plot(0, 0, marker="+", color="white", markersize=8, markeredgewidth=1.5)
             ax.annotate("Model A", (0, 0), xytext=(4, 4), textcoords="offset points", color="white", fontsize=8)
         if baselines:
-            _reached(ax, found, cfu)
-        ax.set_xlabel(f"correlation of the errors of\n{pair_words(found.first)}")
-        ax.set_ylabel(f"correlation of the errors of\n{pair_words(found.second)}")
+            _reached(ax, contour, cfu)
+        ax.set_xlabel(f"correlation of the errors of\n{pair_words(contour.first)}")
+        ax.set_ylabel(f"correlation of the errors of\n{pair_words(contour.second)}")
         ax.set_aspect("equal")
-        if not found.is_feasible.all():
-            ax.set_title(f"hatched: the smallest eigenvalue lies below {found.floor:g}", color=style.SOFT, fontsize=8)
+        if not contour.is_feasible.all():
+            ax.set_title(f"hatched: the smallest eigenvalue lies below {contour.floor:g}", color=style.SOFT, fontsize=8)
     return ax
 
 
-def _reached(ax: Axes, found: Contour, cfu: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+def _reached(ax: Axes, contour: Contour, cfu: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.float64]]) -> None:
     """Lines along which CFU equals the unfairness of a baseline."""
-    levels = {level: name for name, level in found.context.baselines.items() if 0 < level < cfu.max()}
+    levels = {level: name for name, level in contour.context.baselines.items() if 0 < level < cfu.max()}
     if not levels:
         return
-    lines = ax.contour(found.grid_first, found.grid_second, cfu, levels=sorted(levels), colors="white", linewidths=1.2)
+    lines = ax.contour(
+        contour.grid_first, contour.grid_second, cfu, levels=sorted(levels), colors="white", linewidths=1.2
+    )
     shown: dict[float, str] = {}
     for level in sorted(levels):  # labels of lines that run close to each other become one
         near = next((other for other in shown if np.sqrt(level) - np.sqrt(other) < CLOSE * np.sqrt(cfu.max())), level)

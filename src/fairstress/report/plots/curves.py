@@ -74,13 +74,13 @@ def plot_profile(
     return ax
 
 
-def plot_worst_case(found: WorstCase, ax: Axes | None = None) -> Axes:
+def plot_worst_case(worst: WorstCase, ax: Axes | None = None) -> Axes:
     """Draw the correlation of the worst case as a heat map; entries that are not free stay without colour."""
-    P, names = found.correlation.to_numpy(), [words(str(name)) for name in found.correlation]
+    P, names = worst.correlation.to_numpy(), [words(str(name)) for name in worst.correlation]
     m = len(names)
     side = 2.2 + 0.5 * m
     with canvas(ax, (side + 1.0, side)) as ax:
-        free = _joined(found)
+        free = _joined(worst)
         shown = np.where(free, P, np.nan)
         image = ax.imshow(shown, cmap="PuOr_r", vmin=-1, vmax=1)
         bar = ax.figure.colorbar(image, ax=ax, label="correlation of the errors", shrink=0.85)
@@ -98,8 +98,8 @@ def plot_worst_case(found: WorstCase, ax: Axes | None = None) -> Axes:
         ax.set_yticks(range(m), names)
         ax.tick_params(length=0, labelcolor=style.INK)
         ax.spines[:].set_visible(False)
-        title = f"{found.direction} {found.functional} found: {found.value:.4g}"
-        ax.set_title(f"{words(title, 80)}\n{found.budget} budget, p_max = {found.p_max:g}")
+        title = f"{worst.direction} {worst.functional} found: {worst.value:.4g}"
+        ax.set_title(f"{words(title, 80)}\n{worst.budget} budget, p_max = {worst.p_max:g}")
     return ax
 
 
@@ -186,12 +186,12 @@ def _marks(ax: Axes, marks: pd.DataFrame, column: str) -> None:
         )
 
 
-def _breaking_point(ax: Axes, found: BreakingPoint) -> None:
-    if found.p_max is None:
+def _breaking_point(ax: Axes, point: BreakingPoint) -> None:
+    if point.p_max is None:
         raise SettingError("the breaking point has not been reached, so that there is none to draw: leave it out")
-    ax.plot([found.p_max, found.p_max], [0, found.level], color=style.VERMILION, linewidth=1, zorder=3)
-    ax.plot(found.p_max, found.level, marker="D", color=style.VERMILION, markersize=5, zorder=4)
-    ax.annotate(f"reached at p_max = {found.p_max:.3f}", (found.p_max, 0), xytext=(4, 4), fontsize=8,
+    ax.plot([point.p_max, point.p_max], [0, point.level], color=style.VERMILION, linewidth=1, zorder=3)
+    ax.plot(point.p_max, point.level, marker="D", color=style.VERMILION, markersize=5, zorder=4)
+    ax.annotate(f"reached at p_max = {point.p_max:.3f}", (point.p_max, 0), xytext=(4, 4), fontsize=8,
                 textcoords="offset points", color=style.VERMILION)  # fmt: skip
 
 
@@ -207,8 +207,8 @@ def _bare(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _joined(found: WorstCase) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _joined(worst: WorstCase) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which entries of the correlation are free."""
-    names = list(found.correlation)
-    free = {frozenset(pair) for pair in found.pairs}
+    names = list(worst.correlation)
+    free = {frozenset(pair) for pair in worst.pairs}
     return np.array([[frozenset((a, b)) in free for b in names] for a in names])

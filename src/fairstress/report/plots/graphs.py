@@ -107,13 +107,13 @@ def _ordered(columns: Sequence[list[Slot]], chains: Mapping[Edge, list[Slot]]) -
             neighbours[a].append(b)
             neighbours[b].append(a)
     height = {slot: y for column in columns for slot, y in _heights(column)}
-    found = [list(column) for column in columns]
+    order = [list(column) for column in columns]
     for sweep in range(SWEEPS):
-        for i in range(len(found)) if sweep % 2 == 0 else reversed(range(len(found))):
-            means = {s: np.mean([height[n] for n in neighbours[s]]) if neighbours[s] else height[s] for s in found[i]}
-            found[i].sort(key=lambda slot, means=means: -means[slot])  # type: ignore[misc]
-            height.update(_heights(found[i]))
-    return found
+        for i in range(len(order)) if sweep % 2 == 0 else reversed(range(len(order))):
+            means = {s: np.mean([height[n] for n in neighbours[s]]) if neighbours[s] else height[s] for s in order[i]}
+            order[i].sort(key=lambda slot, means=means: -means[slot])  # type: ignore[misc]
+            height.update(_heights(order[i]))
+    return order
 
 
 def _heights(column: Sequence[Slot]) -> list[tuple[Slot, float]]:

@@ -150,11 +150,11 @@ def _measure(audit: Audit) -> str:
 def _robust(audit: Audit) -> str:
     if audit.robust_predictor is None:
         return ""
-    found, worst = audit.robust_predictor, audit.robust_predictor.worst_case
+    robust, worst = audit.robust_predictor, audit.robust_predictor.worst_case
     return fill(
-        f"The audited predictor is a robust one: the best at weight {found.weight:g} on the worst case within the "
-        f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {found.cfu:.4g}. Baselines are "
-        "compared with the fair predictor, in whose place it stands."
+        f"The audited predictor is a robust one: the best at weight {robust.weight:g} on the worst case within the "
+        f"{worst.budget} budget p_max = {worst.p_max:g}, where the largest CFU found is {robust.cfu:.4g}. Baselines "
+        "are compared with the fair predictor, in whose place it stands."
     )
 
 

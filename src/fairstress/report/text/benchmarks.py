@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.strength import HiddenCause
 
 
-def benchmarks_summary(found: Benchmarks) -> str:
+def benchmarks_summary(benchmarks: Benchmarks) -> str:
     """Say what leaving each observed variable out would do to the errors, and what hidden causes like it would."""
-    paragraphs = [fill(_benchmark(b, found.multiples)) for b in found.found]
-    bare = [f"{a} <-> {b}" for a, b in found.pairs if (a, b) not in {one.pair for one in found.found}]
+    paragraphs = [fill(_benchmark(b, benchmarks.multiples)) for b in benchmarks.found]
+    bare = [f"{a} <-> {b}" for a, b in benchmarks.pairs if (a, b) not in {one.pair for one in benchmarks.found}]
     if bare:
         paragraphs.append(fill(f"No observed variable to compare with could confound {_join(bare)}."))
     return "\n\n".join(paragraphs)
 
 
-def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
+def correlation_reading(benchmarks: Benchmarks, cause: HiddenCause) -> str:
     """Say how strong a hidden common cause must be to give two errors a correlation."""
     p = cause.correlation
     need = (
@@ -33,13 +33,13 @@ def correlation_reading(found: Benchmarks, cause: HiddenCause) -> str:
         f"As sensemakr counts, that is a partial R2 of {cause.r2_first:.3g} with the first variable and of "
         f"{cause.r2_second_given_first:.3g} with the second given the first."
     )
-    latent = next((b.latent for b in found.found if b.latent), None)
+    latent = next((b.latent for b in benchmarks.found if b.latent), None)
     behind = (
         f"Of {latent} it is the latent error behind the threshold; sensemakr has no such R2, since it takes the first "
         "variable as it is observed."
     )
-    parts = [need] + [partial] * any(not b.latent for b in found.found) + [behind] * bool(latent)
-    return fill(" ".join([*parts, *(_times(b, p) for b in found.found)]))
+    parts = [need] + [partial] * any(not b.latent for b in benchmarks.found) + [behind] * bool(latent)
+    return fill(" ".join([*parts, *(_times(b, p) for b in benchmarks.found)]))
 
 
 # ---------------------------------------------------------------- one sentence

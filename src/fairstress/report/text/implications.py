@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 SEARCHED = "as far as the search can tell"
 
 
-def beyond(found: WorstCase) -> str:
+def beyond(worst: WorstCase) -> str:
     """Say what confounding within a budget can do, and that more takes more."""
-    further = "larger" if found.direction == "largest" else "smaller"
-    hedge = f", {SEARCHED}" if len(found.pairs) > 1 else ""
+    further = "larger" if worst.direction == "largest" else "smaller"
+    hedge = f", {SEARCHED}" if len(worst.pairs) > 1 else ""
     return (
-        f"So a hidden confounder within this budget can bring {found.functional} to {found.value:.4g}; a {further} "
-        f"value takes one beyond it{hedge}.{_takes(found)}"
+        f"So a hidden confounder within this budget can bring {worst.functional} to {worst.value:.4g}; a {further} "
+        f"value takes one beyond it{hedge}.{_takes(worst)}"
     )
 
 
-def _takes(found: WorstCase) -> str:
+def _takes(worst: WorstCase) -> str:
     """What one hidden cause explains at least where it gives a pair's errors this correlation."""
-    if len(found.pairs) > 1:
+    if len(worst.pairs) > 1:
         return ""
-    ((a, b),) = found.pairs
-    size = abs(float(found.correlation[a][b]))
+    ((a, b),) = worst.pairs
+    size = abs(float(worst.correlation[a][b]))
     if size == 0:
         return ""
     share = f"{_percent(size)} or more of one error's variance"

@@ -80,7 +80,7 @@ def to_latex_text(text: str) -> str:
 
 def to_markdown_text(text: str) -> str:
     """Escape text for Markdown, inside a line or a table's cell; what HTML would take for markup is an entity."""
-    return MARKDOWN.sub(lambda found: f"\\{found[0]}", html.escape(printable(text), quote=False))
+    return MARKDOWN.sub(lambda match: f"\\{match[0]}", html.escape(printable(text), quote=False))
 
 
 def _steers(c: str) -> bool:
@@ -146,8 +146,8 @@ def _stacked(text: str) -> str:
     return rf"\shortstack[r]{{{lines}}}"
 
 
-def _no_block(found: re.Match[str]) -> str:
-    return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
+def _no_block(match: re.Match[str]) -> str:
+    return f"\\{match[1]}" if match[1] else f"{match[2]}\\{match[3]}"
 
 
 def _piped(cells: Iterable[str]) -> str:

@@ -61,26 +61,26 @@ def profile_notes(profile: Profile) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def worst_case_summary(found: WorstCase) -> str:
+def worst_case_summary(worst: WorstCase) -> str:
     """Say what a search within a budget found, how sure that is, and what it would take to go beyond."""
-    return fill(" ".join(worst_case_notes(found)))
+    return fill(" ".join(worst_case_notes(worst)))
 
 
-def worst_case_notes(found: WorstCase) -> list[str]:
+def worst_case_notes(worst: WorstCase) -> list[str]:
     """The sentences about a worst case."""
-    pairs = _join(f"{a} <-> {b} {found.correlation[a][b]:+.3f}" for a, b in found.pairs)
-    floor = f", least eigenvalue {found.floor:g}" if len(found.pairs) > 1 else ""
-    budget = f"{found.budget} budget p_max = {found.p_max:g}{floor}"
-    value = f"The {found.direction} {found.functional} found within the {budget}"
-    where = f"is {found.value:.4g}. It stands at {pairs} (smallest eigenvalue {found.min_eigenvalue:.3g})."
-    data = f"The log likelihood there is {-found.log_likelihood_drop:+.1f} against Model A's{_caution(found)}."
+    pairs = _join(f"{a} <-> {b} {worst.correlation[a][b]:+.3f}" for a, b in worst.pairs)
+    floor = f", least eigenvalue {worst.floor:g}" if len(worst.pairs) > 1 else ""
+    budget = f"{worst.budget} budget p_max = {worst.p_max:g}{floor}"
+    value = f"The {worst.direction} {worst.functional} found within the {budget}"
+    where = f"is {worst.value:.4g}. It stands at {pairs} (smallest eigenvalue {worst.min_eigenvalue:.3g})."
+    data = f"The log likelihood there is {-worst.log_likelihood_drop:+.1f} against Model A's{_caution(worst)}."
     sure = "The whole interval was searched."
-    if len(found.pairs) > 1:
+    if len(worst.pairs) > 1:
         sure = (
-            f"{found.n_agreeing} of {found.n_starts} ascents ended there or at an equal value; the best of a scan of "
-            f"the whole set is {found.scan_value:.4g}."
+            f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value; the best of a scan of "
+            f"the whole set is {worst.scan_value:.4g}."
         )
-    end = beyond(found) if found.status is Status.CONVERGED else str(found.status)
+    end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
     return [f"{value} {where}", data, sure, end]
 
 
@@ -155,9 +155,9 @@ def likelihood_change(profile: Profile, i: int) -> float:
     return round(float(profile.log_likelihood[i]) - profile.context.log_likelihood, 2) + 0.0
 
 
-def cfu_text(found: Profile | Curve, value: float) -> str:
+def cfu_text(result: Profile | Curve, value: float) -> str:
     """A CFU as text, what is rounding as 0."""
-    return "0" if value <= found.context.negligible else f"{value:.4e}"
+    return "0" if value <= result.context.negligible else f"{value:.4e}"
 
 
 def shown_correlations(correlation: Any) -> list[int]:
@@ -207,17 +207,17 @@ def _likelihood(profile: Profile) -> str:
         return ""
     best = int(profile.log_likelihood.argmax())
     change = profile.log_likelihood[best] - profile.context.log_likelihood
-    against = f"{abs(change):.1f} {'above' if change >= 0 else 'below'} Model A's"
-    head = f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {against}"
+    change_text = f"{abs(change):.1f} {'above' if change >= 0 else 'below'} Model A's"
+    head = f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change_text}"
     if profile.reflects_threshold:
         return f"{head}{_caution(profile)}."
     trust = "as far as the form of the model is right"
     return f"{head}. Far below the highest value the data object to a correlation, {trust}."
 
 
-def _caution(found: Profile | WorstCase) -> str:
+def _caution(result: Profile | WorstCase) -> str:
     """What a likelihood is worth where a two-valued protected attribute is confounded."""
-    if not found.reflects_threshold:
+    if not result.reflects_threshold:
         return ""
     return (
         ", which also reflects the assumed normality and threshold of the two-valued attribute: "

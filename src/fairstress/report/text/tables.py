@@ -89,28 +89,28 @@ def profile_table(profile: Profile) -> Sheet:
     return Sheet(title, head, tuple(rows), tuple(profile_notes(profile)), numeric=True)
 
 
-def worst_case_table(found: WorstCase) -> Sheet:
+def worst_case_table(worst: WorstCase) -> Sheet:
     """The correlation of the worst case."""
-    names = [str(name) for name in found.correlation]
+    names = [str(name) for name in worst.correlation]
     rows = tuple(
-        (name, *(f"{p:+.3f}" for p in values)) for name, values in zip(names, found.correlation.to_numpy(), strict=True)
+        (name, *(f"{p:+.3f}" for p in values)) for name, values in zip(names, worst.correlation.to_numpy(), strict=True)
     )
-    title = f"Correlation of the errors: {found.direction} {found.functional}, {found.budget} budget p_max = "
-    notes = (" ".join(worst_case_notes(found)),)
-    return Sheet(f"{title}{found.p_max:g}", ("", *names), rows, notes, numeric=True)
+    title = f"Correlation of the errors: {worst.direction} {worst.functional}, {worst.budget} budget p_max = "
+    notes = (" ".join(worst_case_notes(worst)),)
+    return Sheet(f"{title}{worst.p_max:g}", ("", *names), rows, notes, numeric=True)
 
 
-def frontier_table(found: Frontier) -> Sheet:
+def frontier_table(frontier: Frontier) -> Sheet:
     """Accuracy and worst-case CFU of each predictor."""
-    head = ("predictor", "weight", found.explained, "worst-case CFU", "fair one shrunk")
+    head = ("predictor", "weight", frontier.explained, "worst-case CFU", "fair one shrunk")
     rows = []
-    for row in found.to_frame().itertuples():
+    for row in frontier.to_frame().itertuples():
         own = row.predictor in ("fair", "robust")
         shown = (f"{row.weight:g}", f"{row.shrunk:.4e}") if own else ("", "")
         rows.append((str(row.predictor), shown[0], f"{row.r2:.5f}", f"{row.unfairness:.4e}", shown[1]))
-    worst = found.fair.worst_case
+    worst = frontier.fair.worst_case
     title = f"Accuracy against the worst-case CFU within the {worst.budget} budget p_max = {worst.p_max:g}"
-    return Sheet(title, head, tuple(rows), frontier_notes(found), numeric=True)
+    return Sheet(title, head, tuple(rows), frontier_notes(frontier), numeric=True)
 
 
 def check_table(check: Check) -> Sheet:
