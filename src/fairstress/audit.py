@@ -114,6 +114,7 @@ class Audit:
         measure: str | float | Callable[[Array, Array], float] = "squared",
         robust: Robust | None = None,
         random_state: int | None = None,
+        progress: Progress | None = None,
     ) -> Audit:
         """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
 
@@ -168,6 +169,8 @@ class Audit:
             place of the fair one. Default: the fair one.
         random_state
             Seed of every step that draws random numbers, default None. Fitting draws none, but your own estimator may.
+        progress
+            Called with (steps done, steps in all); default nobody.
 
         Returns
         -------
@@ -212,7 +215,7 @@ class Audit:
             user_predictor=read_user_predictor(option, seed),
         )
         wanted = None if robust is None else read_robust(robust)
-        audit = cls(build(table, settings, folds))
+        audit = cls(build(table, settings, folds, progress=progress))
         return audit if wanted is None else audit._made_robust(wanted, None)
 
     # ------------------------------------------------------------ what was fitted
@@ -765,6 +768,7 @@ class Audit:
         budget: Budget | str = "pairwise",
         search: Search | None = None,
         random_state: int | None = None,
+        progress: Progress | None = None,
     ) -> Audit:
         """Give the same audit with the robust predictor of one weight in place of the fair one.
 
@@ -784,6 +788,8 @@ class Audit:
             A `Search`, default ``Search()``.
         random_state
             Seed of the scan and of random starts; default that of the audit.
+        progress
+            Called with (searches done, searches planned); default nobody.
 
         Examples
         --------
@@ -794,7 +800,7 @@ class Audit:
         >>> round(audit.worst_case(0.3).value, 3), round(audit.robust(0.3, 10).worst_case(0.3).value, 3)
         (0.204, 0.017)
         """
-        return self._made_robust(Robust(p_max, weight, budget, search), random_state)
+        return self._made_robust(Robust(p_max, weight, budget, search), random_state, progress)
 
     # ------------------------------------------------------------ what can be bounded
 
@@ -1087,8 +1093,8 @@ class Audit:
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
 
-    def _made_robust(self, robust: Robust, random_state: int | None) -> Audit:
-        made = robust_predictor(self.fitted, robust, random_state)
+    def _made_robust(self, robust: Robust, random_state: int | None, progress: Progress | None = None) -> Audit:
+        made = robust_predictor(self.fitted, robust, random_state, progress)
         if made is None:
             return self
         claim = replace(self.fitted.claim, predictor=made.predictor)

@@ -100,8 +100,8 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
     from fairstress.settings import read_settings
 
     plan, quiet = read_settings(settings), quiet or as_json
-    with _progress("fit of the models"):
-        audit = plan.fit()
+    with _progress("fit of the models") as progress:
+        audit = plan.fit(progress)
     profiles = []
     for pair in plan.pairs:
         with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
@@ -137,8 +137,8 @@ def check(settings: Path, as_json: bool) -> None:
     from fairstress.report.json import check_results
     from fairstress.settings import read_settings
 
-    with _progress("fit of the models"):
-        audit = read_settings(settings).fit()
+    with _progress("fit of the models") as progress:
+        audit = read_settings(settings).fit(progress)
     verdicts = audit.check()
     click.echo(json.dumps(check_results(verdicts), indent=2) if as_json else verdicts.summary())
 

@@ -20,6 +20,7 @@ from fairstress.errors import DataError, SettingError, describe_error, did_you_m
 from fairstress.inputs.data import check_unique
 from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
+from fairstress.progress import Progress
 
 _KEYS: dict[str, tuple[type, ...]] = {
     "data": (str,),
@@ -101,7 +102,7 @@ class Plan:
     output: Path
     folder: Path  # of the settings file
 
-    def fit(self) -> Audit:
+    def fit(self, progress: Progress | None = None) -> Audit:
         """Read the data and fit."""
         frame = read_frame(self.data)
         weight = None
@@ -114,7 +115,8 @@ class Plan:
         predictor = options.get("predictor", {})
         if "model" in predictor:
             predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
-        return Audit.fit(frame, self.graph, sample_weight=weight, **{**options, "predictor": Predictor(**predictor)})
+        options["predictor"] = Predictor(**predictor)
+        return Audit.fit(frame, self.graph, sample_weight=weight, progress=progress, **options)
 
     def source(self) -> dict[str, str]:
         """Say which file was audited, with its checksum."""

@@ -33,6 +33,7 @@ from fairstress.model.threshold import Likelihood, equations_alone, make_system,
 from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import LOG_ODDS, PROBABILITY
+from fairstress.progress import Progress, Steps
 from fairstress.threads import one_thread
 
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
@@ -77,13 +78,18 @@ class Fitted:
 
 @one_thread
 def build(
-    table: Table, settings: Settings, folds: Sequence[Rows], like: Mapping[str, Baseline] | None = None
+    table: Table,
+    settings: Settings,
+    folds: Sequence[Rows],
+    like: Mapping[str, Baseline] | None = None,
+    progress: Progress | None = None,
 ) -> Fitted:
     """Choose what the settings leave open, fit Model A and the predictor, and baselines beside it.
 
     Degree and penalty of each baseline are chosen, or those of baselines ``like`` these.
     """
     graph, describe = table.graph, describer(table)
+    steps = Steps(len(graph.features) + 3, progress)  # equations, Model A with the predictor, two baselines
     degrees, penalty = choose_structure(
         graph,
         folds,
@@ -92,6 +98,7 @@ def build(
         describe=describe,
         embedding=settings.embedding,
         penalise_constant=settings.penalise_constant,
+        chosen=steps,
     )
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
@@ -102,6 +109,7 @@ def build(
     }
     system = make_system(design, table.rows, penalty, **kinds)
     claim = _claim(table, settings, design, system, penalty, folds)
+    steps()
     if like is None:
         check_probabilities(table, claim.predictor)
     chosen = replace(
@@ -111,7 +119,9 @@ def build(
         predictor_degree=claim.predictor.degree,
         predictor_penalty=claim.predictor.penalty,
     )
-    return _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like))
+    fitted = _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like, steps))
+    steps.finish()
+    return fitted
 
 
 def refit(
@@ -233,14 +243,19 @@ def _gatherer(lens: Lens, design: Design, w_A: Array) -> Callable[[Rows], Array]
 
 
 def _baselines(
-    table: Table, settings: Settings, folds: Sequence[Rows], claim: Claim, like: Mapping[str, Baseline] | None
+    table: Table,
+    settings: Settings,
+    folds: Sequence[Rows],
+    claim: Claim,
+    like: Mapping[str, Baseline] | None,
+    steps: Steps,
 ) -> dict[str, Baseline]:
     """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
     describe = describer(table)
     features = tuple(variable for name in table.graph.features for variable in describe(name))
     shown = {"unconstrained": (*describe(table.graph.protected),), "blind": ()}
     baselines = {}
-    for name, own in shown.items():
+    for name, own in steps.each(shown.items()):
         its = settings
         if like is not None:
             its = replace(settings, predictor_degree=like[name].degree, predictor_penalty=like[name].penalty)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.data import Table, check_unique, column_names, read_levels, read_numbers
+from fairstress.inputs.data import Table, open_frame, read_levels, read_numbers
 from fairstress.inputs.rows import Array, Rows, distinct
 
 MOST_CATEGORIES = 50  # a text column with more is a name or a number of a person, not a cause
@@ -41,14 +41,8 @@ def read_columns(columns: Any, table: Table) -> tuple[Column, ...]:
     table
         The audited table; a name of its graph is refused.
     """
-    names = column_names(columns)
-    check_unique(names)
-    try:
-        frame = nw.from_native(columns, eager_only=True)
-    except TypeError:
-        raise DataError(
-            f"columns is a {type(columns).__name__}: give a table of the further columns, such as frame[['age']]"
-        ) from None
+    way_out = f"columns is a {type(columns).__name__}: give a table of the further columns, such as frame[['age']]"
+    frame, names = open_frame(columns, way_out)
     _check_rows(columns, len(frame), table)
     for name in names:
         if name in (table.graph.protected, table.graph.outcome, *table.graph.features):

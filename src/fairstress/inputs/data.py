@@ -265,20 +265,24 @@ def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
 
 def take_columns(frame: Any, wanted: Sequence[str]) -> dict[str, nw.Series[Any]]:
     """Take columns that the graph names out of any eager data frame."""
-    names = column_names(frame)
-    check_unique(names)
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise DataError(
-            f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
-        ) from None
+    way_out = f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
+    table, names = open_frame(frame, way_out)
     for name in wanted:
         if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
     if len(table) == 0:
         raise DataError("the data have no rows")
     return {name: table[:, names.index(name)] for name in wanted}
+
+
+def open_frame(frame: Any, refusal: str) -> tuple[nw.DataFrame[Any], list[str]]:
+    """Give any eager data frame with the names of its columns, each of which must be there once; refuse all else."""
+    names = column_names(frame)
+    check_unique(names)
+    try:
+        return nw.from_native(frame, eager_only=True), names
+    except TypeError:
+        raise DataError(refusal) from None
 
 
 def column_names(frame: Any) -> list[str]:

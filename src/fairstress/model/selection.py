@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -32,11 +32,13 @@ def choose_structure(
     describe: Describe,
     embedding: EmbeddingFactory,
     penalise_constant: bool,
+    chosen: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, int], float]:
     """Choose a degree per feature and one shared penalty by the mean over folds of the R2 of all features stacked.
 
     The fit is plain ridge at unit scales. For a given penalty the score is a sum over features, so that no product of
-    degrees needs fitting: each feature takes its best degree, and the penalties are compared on that.
+    degrees needs fitting: each feature takes its best degree, and the penalties are compared on that. ``chosen`` is
+    called when all degrees of a feature have been tried.
     """
     if len(penalties) == 1 and all(len(options) == 1 for options in degrees.values()):
         return {name: options[0] for name, options in degrees.items()}, penalties[0]
@@ -50,6 +52,7 @@ def choose_structure(
             tables.append(_held_out_errors(moments, equation.embedding, penalties, penalise_constant=penalise_constant))
         errors[name] = np.array(tables)
         totals.append(moments)
+        chosen()
     totals_of_folds = np.array([total_squares(*parts) for parts in zip(*totals, strict=True)])
     losses = {name: (error / totals_of_folds).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
     best = int(np.argmin(sum(loss.min(axis=0) for loss in losses.values())))

@@ -28,11 +28,13 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import worlds
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.options import Robust, not_negative
+from fairstress.progress import Progress, Steps
 from fairstress.search.sets import correlation_set
 from fairstress.threads import one_thread
 
 TOLERANCE = 1e-3  # by which the worst case may exceed that of the cuts
 MAX_ROUNDS = 40  # of cuts for one weight
+SEARCHES = 4  # that it takes, about
 WIDEST = 1e-6  # gap of a predictor that counts as the best, as a share of the objective
 
 
@@ -106,13 +108,15 @@ class CuttingPlanes:
         """The worst case of another claim within the budget."""
         return replace(self.solver, claim=claim, along_line={})(self.p_max, smaller)
 
-    def solve(self, weight: float) -> RobustPredictor:
+    def solve(self, weight: float, progress: Progress | None = None) -> RobustPredictor:
         """Find the best predictor for one weight; the audited one, as it is, for weight 0."""
+        steps = Steps(SEARCHES, progress)
         for rounds in itertools.count(1):
             theta, gap, mixture = self._best(weight)
             predictor = self._predictor(theta)
             own = replace(self.claim, predictor=predictor)
             worst = self.worst_case(own, [cut.worst for cut in self.cuts])
+            steps()
             if worst.value <= max((1 + TOLERANCE) * self.largest(theta), self.negligible):
                 break
             self.cuts.append(Cut(worst, cfu_matrix(self.claim, worst.fit.weights)))
@@ -120,6 +124,7 @@ class CuttingPlanes:
                 worst = replace(worst, status=Status.CUT_LIMIT)
             if rounds == MAX_ROUNDS or weight == 0:  # the fair predictor needs no more than its own worst case
                 break
+        steps.finish()
         if gap > WIDEST:
             worst = replace(worst, status=Status.CUT_LIMIT)
         return RobustPredictor(
@@ -177,10 +182,12 @@ def cfu_matrix(claim: Claim, w_B: Array) -> Array:
     return np.asarray(M / n)
 
 
-def robust_predictor(fitted: Fitted, robust: Robust, random_state: Any) -> RobustPredictor | None:
+def robust_predictor(
+    fitted: Fitted, robust: Robust, random_state: Any, progress: Progress | None = None
+) -> RobustPredictor | None:
     """The robust predictor of one weight; None for weight 0, which is the fair predictor as it is."""
     planes = CuttingPlanes.of(fitted, robust.p_max, Solver.of(fitted, robust.budget, robust.search, random_state))
-    return planes.solve(robust.weight) if robust.weight else None
+    return planes.solve(robust.weight, progress) if robust.weight else None
 
 
 # ---------------------------------------------------------------- checks

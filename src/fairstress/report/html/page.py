@@ -62,7 +62,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _part(file: str) -> str:
-    return (resources.files("fairstress.report") / "template" / file).read_text(encoding="utf-8")
+    return (resources.files("fairstress.report.html") / "template" / file).read_text(encoding="utf-8")
 
 
 def _script() -> str:
