@@ -15,7 +15,7 @@ BASE = "import numpy, scipy.linalg, pandas"
 
 
 def seconds(code: str) -> float:
-    """Time an import in a fresh interpreter, whose own start is left out."""
+    """Time an import in a fresh interpreter, whose own start does not count."""
     timed = f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
     return float(subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True).stdout)
 

@@ -67,7 +67,7 @@ def simulated_chunks(n: int, rng: np.random.Generator) -> Iterator[Rows]:
 
 @one_thread
 def build_moments(n: int, design: Design) -> tuple[Moments, float]:
-    """Add up the moments of ``n`` rows; give them with the seconds that this takes, simulation left out."""
+    """Add up the moments of ``n`` rows; give them with the seconds that this takes, without the simulation."""
     seconds = 0.0
 
     def parts() -> Iterator[Moments]:

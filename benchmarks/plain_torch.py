@@ -123,7 +123,7 @@ def precision(P: Tensor, log_scales: Tensor) -> Tensor:
 def objective(log_scales: np.ndarray, problem: Problem, Phi: Columns, P: Tensor) -> float:
     """``sum_i (x_i - Phi_i w)' K (x_i - Phi_i w) + lam |w|^2 + n log det Sigma`` at its best weights.
 
-    The part of the last term that scales do not move, n log det P, is left out.
+    The part of the last term that scales do not move, n log det P, is omitted.
     """
     K = precision(P, torch.from_numpy(log_scales))
     w = weights_at(problem, Phi, K)

@@ -41,7 +41,7 @@ class Settings:
     rate: float = 0.05  # of a step on log CFU, for CFU itself is tiny
     momentum: float = 0.9
     longest: float = 1.0  # a longer gradient is cut to this length
-    spread: float = 0.1  # of the random values below the diagonal of the first L
+    deviation: float = 0.1  # of the random values below the diagonal of the first L
     floor: float = 1e-6  # a P with a smaller eigenvalue counts as not positive definite
     tolerance: float = TOLERANCE  # of Powell's method on log sigma
     seed: int = 0
@@ -114,7 +114,7 @@ class Ascent:
         self.random = torch.Generator().manual_seed(self.settings.seed)
         m = len(self.known.problem.degrees)
         values = torch.randn((m, m), dtype=torch.float64, generator=self.random)
-        self.L = torch.eye(m, dtype=torch.float64) + self.settings.spread * values.tril(-1)
+        self.L = torch.eye(m, dtype=torch.float64) + self.settings.deviation * values.tril(-1)
         self.sigma = self.known.model_a.scales
 
     @property
@@ -170,7 +170,7 @@ def squashed(L: Tensor, p_max: float) -> Tensor:
 
 
 def worst_cases(ascent: Ascent, grid: Sequence[float], progress: Callable[[int], None]) -> list[Reached]:
-    """Ascend at each p_max in turn, as far as the deadline allows; an unfinished p_max is left out."""
+    """Ascend at each p_max in turn, as far as the deadline allows; an unfinished p_max is not given."""
     found: list[Reached] = []
     for p_max in grid:
         start = time.perf_counter()

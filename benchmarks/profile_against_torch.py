@@ -35,6 +35,11 @@ def law_school_audit() -> fs.Audit:
     return fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", penalise_constant=True, max_degree=4)
 
 
+def anew(audit: fs.Audit) -> fs.Audit:
+    """The same audit, fitted again: one that remembers no fit of Model B, so that a run can be timed."""
+    return audit.refit(penalty=audit.settings.penalty)
+
+
 def torch_problem(audit: fs.Audit) -> plain_torch.Problem:
     """The same data, one row per student, and the same degrees and penalties."""
     table, settings = audit.fitted.table, audit.settings
@@ -104,7 +109,7 @@ def main() -> int:
     audit = law_school_audit()
     problem = torch_problem(audit)
     grid = audit.profile(PAIR).correlation
-    runs = [timed(lambda: audit.profile(PAIR)) for _ in range(RUNS)]
+    runs = [timed(lambda own=own: own.profile(PAIR)) for own in [anew(audit) for _ in range(RUNS)]]
     seconds, ours = statistics.median(spent for spent, _ in runs), runs[0][1].cfu
     threads = faster_thread_count(problem)
     torch.set_num_threads(threads)

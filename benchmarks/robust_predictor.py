@@ -1,4 +1,4 @@
-"""Whether a sturdier predictor keeps its promise out of sample, on simulated data with a confounded attribute.
+"""Whether a robust predictor keeps its promise out of sample, on simulated data with a confounded attribute.
 
 Each data set has other weights and another true correlation within the budget. Model A and all predictors are fitted to
 one half of the people. The other half is held out: their worst-case CFU is what an auditor finds who has only them,
@@ -8,12 +8,12 @@ with Model B fitted anew to them at every P. The true CFU uses the simulation's 
 
 1. Beside the fair predictor itself: in each data set the largest weight whose R2 is at most EQUAL below the fair one's.
 2. Beside the cheap way to a lower CFU, the fair predictor drawn towards its mean, ``mean + c (f - mean)``, which
-   multiplies its CFU by c^2. In each data set ``c = 1 - k (1 - c_0)``, where c_0 gives it the sturdier predictor's R2
+   multiplies its CFU by c^2. In each data set ``c = 1 - k (1 - c_0)``, where c_0 gives it the robust predictor's R2
    on the people they were fitted to, and k is one number for all data sets that makes the mean held-out R2 of the two
    the same. The standard error counts that k is estimated.
 
 Weights that cost less than EQUAL of R2 belong to the first way: there c hardly changes R2, and the second has little to
-say. Exits with 1 unless the sturdier predictor's worst case is lower by more than two standard errors in the first way,
+say. Exits with 1 unless the robust predictor's worst case is lower by more than two standard errors in the first way,
 and in the second for every weight that costs more.
 """
 
@@ -26,12 +26,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from fairstress.sensitivity.claim import Claim
 
 import fairstress as fs
+from fairstress.claim.claim import Claim
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import residuals
-from fairstress.model.predictor import Predictor
+from fairstress.model.predictor import AnyPredictor
 from fairstress.model.threshold import make_system
 
 GRAPH = fs.CausalGraph.parse("a -> w, x, z; w -> x; x -> z; a <-> x; a <-> z", protected="a", outcome="y")
@@ -62,19 +62,23 @@ class HeldOut:
         )
         return cls(audit, replace(audit.fitted.claim, rows=rows, system=system), y, other)
 
-    def measure(self, predictor: Predictor) -> dict[str, float]:
+    def measure(self, predictor: AnyPredictor) -> dict[str, float]:
         """R2, and CFU at worst and in truth, on these people."""
         claim = replace(self.claim, predictor=predictor)
         change = self._predictions(predictor, self.other) - self._predictions(predictor, claim.rows)
-        worst = replace(self.audit, claim=claim).worst_case(P_MAX).value
-        return {"r2": sum(self.shrunk_r2(predictor)), "worst": worst, "true": float((change**2).mean())}
+        auditor = replace(self.audit, fitted=replace(self.audit.fitted, claim=claim))
+        return {
+            "r2": sum(self.shrunk_r2(predictor)),
+            "worst": auditor.worst_case(P_MAX).value,
+            "true": float((change**2).mean()),
+        }
 
-    def shrunk_r2(self, predictor: Predictor) -> tuple[float, float, float]:
+    def shrunk_r2(self, predictor: AnyPredictor) -> tuple[float, float, float]:
         """R2 of ``c f`` is a polynomial in c: its constant, linear and square coefficients."""
         f, total = self._predictions(predictor, self.claim.rows), float(((self.y - self.y.mean()) ** 2).sum())
         return 1 - float(self.y @ self.y) / total, 2 * float(self.y @ f) / total, -float(f @ f) / total
 
-    def _predictions(self, predictor: Predictor, rows: Rows) -> Array:
+    def _predictions(self, predictor: AnyPredictor, rows: Rows) -> Array:
         eps = residuals(self.claim.design, self.claim.model_a.weights, rows)
         return predictor.predict(self.claim.view.inputs(rows, eps))
 
@@ -86,9 +90,9 @@ def _rows(audit: fs.Audit, frame: pd.DataFrame, y: Array) -> Rows:
 
 
 def experiment(seed: int, n: int, weights: Sequence[float]) -> pd.DataFrame:
-    """One data set: a row per weight with what the sturdier and the fair predictor have on held-out people.
+    """One data set: a row per weight with what the robust and the fair predictor have on held-out people.
 
-    ``c`` gives the fair one the sturdier one's R2 where they were fitted; ``r2_0``, ``r2_1``, ``r2_2`` are those of
+    ``c`` gives the fair one the robust one's R2 where they were fitted; ``r2_0``, ``r2_1``, ``r2_2`` are those of
     `HeldOut.shrunk_r2` for the fair one.
     """
     rng = np.random.default_rng(seed)
@@ -96,12 +100,12 @@ def experiment(seed: int, n: int, weights: Sequence[float]) -> pd.DataFrame:
     drawn = fs.datasets.simulate(GRAPH, 2 * n, correlation=truth, random_state=rng)
     audit = fs.Audit.fit(drawn.frame[:n], GRAPH, max_degree=2, random_state=0)
     held_out = HeldOut.of(audit, drawn.frame[n:], drawn.counterfactuals[n:])
-    fair, *sturdier = audit.frontier(P_MAX, weights).points
+    fair, *robust = audit.frontier(P_MAX, weights).points
     common = {f"fair_{name}": value for name, value in held_out.measure(fair.predictor).items()}
     common |= {f"r2_{i}": value for i, value in enumerate(held_out.shrunk_r2(fair.predictor))}
     rows = [
         {"seed": seed, "weight": p.weight, "c": p.shrinkage, "gap": p.gap, **held_out.measure(p.predictor), **common}
-        for p in sturdier
+        for p in robust
     ]
     return pd.DataFrame(rows)
 
@@ -140,7 +144,7 @@ def beside_the_fair_one(found: pd.DataFrame) -> Gain:
 def beside_the_shrunk_one(part: pd.DataFrame) -> tuple[float, Array, dict[str, Gain]]:
     """The second way for one weight: k, the c of each data set, and the gains in CFU at worst and in truth."""
     u, r = 1 - part["c"].to_numpy(), part[["r2_0", "r2_1", "r2_2"]].to_numpy().T
-    # mean R2 of the shrunk predictor less the sturdier one's, a polynomial in k; the larger root is the sturdier rival
+    # mean R2 of the shrunk predictor less the robust one's, a polynomial in k; its larger root is the harder to beat
     square, linear = float((r[2] * u**2).mean()), -float(((r[1] + 2 * r[2]) * u).mean())
     rest = float((r.sum(axis=0) - part["r2"]).mean())
     k = (-linear - max(linear**2 - 4 * square * rest, 0.0) ** 0.5) / (2 * square)
@@ -155,7 +159,7 @@ def beside_the_shrunk_one(part: pd.DataFrame) -> tuple[float, Array, dict[str, G
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="a sturdier predictor on held-out people")
+    parser = argparse.ArgumentParser(description="a robust predictor on held-out people")
     parser.add_argument("--sets", type=int, default=50)
     parser.add_argument("--people", type=int, default=1000, help="in each half")
     given = parser.parse_args()

@@ -51,7 +51,7 @@ def main() -> int:
     print(curve.to_frame()[["p_max", "cfu", "cfu_own_search", "min_eigenvalue"]].to_string(index=False))
     print(f"outcome variance {audit.fitted.outcome_variance:.3f}; {seconds:.0f} s for {len(curve.points)} budgets")
     profiler = cProfile.Profile()
-    profiler.runcall(audit.worst_case, 0.3)
+    profiler.runcall(make_audit().worst_case, 0.3)  # the audit above remembers the fits of its curve
     print("one budget alone, under the profiler:")
     for (_, _, name), (_, calls, _, spent, _) in pstats.Stats(profiler).stats.items():
         if name in PARTS:

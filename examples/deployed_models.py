@@ -17,6 +17,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegress
 
 import fairstress as fs
 
+SEARCH = fs.Search(starts=2)
+
 
 def college_grades() -> fs.Audit:
     """Predict the grade average at college from SAT score and rank at school, and audit that for race."""
@@ -28,7 +30,8 @@ def college_grades() -> fs.Audit:
     graph = fs.CausalGraph.parse(
         "race -> hsperc, sat; hsperc -> sat; hsperc <-> sat; race <-> sat", protected="race", outcome="colgpa"
     )
-    return fs.Audit.fit(frame, graph, reference="other", predictor=model, predictor_input="features", random_state=0)
+    predictor = fs.Predictor(model, input="features")
+    return fs.Audit.fit(frame, graph, reference="other", predictor=predictor, random_state=0)
 
 
 def loan_approvals() -> fs.Audit:
@@ -43,16 +46,17 @@ def loan_approvals() -> fs.Audit:
         protected="race",
         outcome="approve",
     )
-    return fs.Audit.fit(frame, graph, reference="White", predictor=model, predictor_input="features", random_state=0)
+    predictor = fs.Predictor(model, input="features")
+    return fs.Audit.fit(frame, graph, reference="White", predictor=predictor, random_state=0)
 
 
 def show(audit: fs.Audit, threshold: float, p_max: float = 0.2) -> None:
-    """Print what the audit finds, and who is affected where it is worst."""
+    """Print what the audit finds, and whose predictions change where it is worst."""
     print(audit.summary(), end="\n\n")
-    worst = audit.worst_case(p_max, starts=2)
+    worst = audit.worst_case(p_max, search=SEARCH)
     print(worst.summary(), end="\n\n")
-    print(audit.flip_shares({}, threshold).round(3), end="\n\n")
-    lower, upper = audit.bounds(audit.flips(threshold), p_max, starts=2)
+    print(audit.people({}, threshold=threshold).flip_shares().round(3), end="\n\n")
+    lower, upper = audit.bounds(audit.flips(threshold), p_max, search=SEARCH)
     print(
         f"Within p_max = {p_max:g} the share of turned decisions lies between {lower.value:.4f} and {upper.value:.4f}."
     )

@@ -1,11 +1,13 @@
 """See that the built site leaves nothing out: every public name on the Python page, every option on the other.
 
-Usage: python scripts/check_reference.py, after the site was built. Prints what is missing and exits with 1.
+Usage: python scripts/check_reference.py [FOLDER], after the site was built there; default site/. Prints what is
+missing, and exits with 1 if anything is.
 """
 
 from __future__ import annotations
 
 import html
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -18,21 +20,24 @@ from fairstress.cli import main as command_line
 ROOT = Path(__file__).parents[1]
 
 
-def page(name: str) -> str:
+def page(site: Path, name: str) -> str:
     """The HTML of a page."""
-    return (ROOT / "site" / name / "index.html").read_text(encoding="utf-8")
+    return (site / name / "index.html").read_text(encoding="utf-8")
 
 
 def described(path: str) -> Any:
-    """What a dotted path on the page stands for."""
-    module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)
+    """What a dotted path on the page stands for: a name of a module, or a member of a class."""
+    owner, _, name = path.rpartition(".")
+    try:
+        return getattr(import_module(owner), name)
+    except ModuleNotFoundError:
+        return inspect.getattr_static(described(owner), name)
 
 
-def missing_names() -> Iterator[str]:
+def missing_names(site: Path) -> Iterator[str]:
     """Names that the page's source asks for, and their public members, that the page does not have."""
     source = (ROOT / "docs" / "reference_python.md").read_text(encoding="utf-8")
-    anchors = set(re.findall(r'id="(fairstress[^"]*)"', page("reference_python")))
+    anchors = set(re.findall(r'id="(fairstress[^"]*)"', page(site, "reference_python")))
     for path in re.findall(r"(?m)^::: (\S+)$", source):
         found = described(path)
         owners = [owner for owner in getattr(found, "__mro__", ()) if owner.__module__.startswith("fairstress")]
@@ -42,9 +47,9 @@ def missing_names() -> Iterator[str]:
         yield from {path, *(f"{path}.{name}" for name in public)} - anchors
 
 
-def missing_options() -> Iterator[str]:
+def missing_options(site: Path) -> Iterator[str]:
     """Commands, arguments and options that the page does not have."""
-    text = html.unescape(re.sub(r"<[^>]+>", "", page("reference_cli")))
+    text = html.unescape(re.sub(r"<[^>]+>", "", page(site, "reference_cli")))
     for name, command in command_line.commands.items():
         usage = re.search(rf"fairstress {name} (\[OPTIONS\].*?)-h, --help", text, re.DOTALL)
         for parameter in command.params:
@@ -55,7 +60,8 @@ def missing_options() -> Iterator[str]:
 
 def main() -> int:
     """Print what is missing."""
-    missing = sorted([*missing_names(), *missing_options()])
+    site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
+    missing = sorted({*missing_names(site), *missing_options(site)})
     for name in missing:
         print(f"the reference does not have {name}", file=sys.stderr)
     return int(bool(missing))

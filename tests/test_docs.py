@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -27,11 +28,8 @@ import pytest
 from click.testing import CliRunner
 
 import fairstress as fs
-from fairstress.analyses.curve import Curve
-from fairstress.analyses.people import People
-from fairstress.analyses.profile import Profile
-from fairstress.analyses.worst_case import WorstCase
 from fairstress.cli import main
+from fairstress.results import Benchmarks, Contour, Curve, Frontier, People, Profile, WorstCase
 from fairstress.settings import read_settings
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +44,10 @@ KNOWN = {
     "Audit": fs.Audit,
     "CausalGraph": fs.CausalGraph,
     "audit": fs.Audit,
+    "benchmarks": Benchmarks,
+    "contour": Contour,
     "curve": Curve,
+    "frontier": Frontier,
     "fs": fs,
     "graph": fs.CausalGraph,
     "people": People,
@@ -104,7 +105,7 @@ def read(page: Path) -> str:
 
 
 def assert_shown(shown: str, printed: str) -> None:
-    """A line of three dots stands for what is left out; all else must be there, in this order."""
+    """A line of three dots stands for what is omitted; all else must be there, in this order."""
     pieces = re.split(r"(?m)^\.\.\.\n", shown)
     if len(pieces) == 1:
         assert printed == shown
@@ -264,10 +265,18 @@ def is_only_named(words: list[str]) -> bool:
     return False
 
 
+@pytest.fixture(scope="module")
+def students(tmp_path_factory, law_frame) -> Path:
+    """The table that the pages call students.csv."""
+    path = tmp_path_factory.mktemp("data") / "students.csv"
+    law_frame.to_csv(path, index=False)
+    return path
+
+
 @pytest.fixture
-def walk(tmp_path, monkeypatch, law_frame, request, printed_by):
+def walk(tmp_path, monkeypatch, students, request, printed_by):
     def begin(page: Path) -> Walk:
-        law_frame.to_csv(tmp_path / "students.csv", index=False)
+        shutil.copy(students, tmp_path)
         monkeypatch.chdir(tmp_path)
         shows = re.search(r"(?m)^(make|fairstress) demo", read(page))
         return Walk(tmp_path, request.getfixturevalue("demonstration").stdout if shows else "", printed_by)
@@ -308,7 +317,7 @@ def test_a_block_or_command_that_no_test_can_run_is_an_error(tmp_path, walk, tex
         way.through(text)
 
 
-def test_left_out_lines_are_the_only_freedom_of_what_is_shown():
+def test_omitted_lines_are_the_only_freedom_of_what_is_shown():
     assert_shown("1\n...\n3\n", "1\n2\n3\n")
     for shown in ("1\n3\n", "1\n...\n4\n", "2\n...\n", "3\n...\n1\n", "...\n2\n"):
         with pytest.raises(AssertionError):
@@ -346,7 +355,13 @@ def owner(node: ast.expr) -> Any:
     if node.attr in getattr(parent, "__dataclass_fields__", {}):
         return None
     assert hasattr(parent, node.attr), f"{parent.__name__} has no {node.attr}"
-    return getattr(parent, node.attr)
+    found = getattr(parent, node.attr)
+    return given_by(found) if isinstance(found, property) else found
+
+
+def given_by(member: property) -> Any:
+    """The class that a property's annotation names, if it is the library's."""
+    return vars(sys.modules[member.fget.__module__]).get(member.fget.__annotations__["return"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,4 +1,4 @@
-"""Settings files that bring a predictor, a measure or a sturdier predictor."""
+"""Settings files with a predictor of the user's own, a measure, a robust predictor, a budget and a search."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import joblib
 import pytest
@@ -16,10 +17,11 @@ from sklearn.linear_model import LinearRegression
 import fairstress as fs
 from fairstress.cli import main
 from fairstress.errors import SettingError
-from fairstress.settings import read_settings
+from fairstress.report.json import read_results, report_results, write_results
+from fairstress.settings import Plan, read_settings
 
-GRAPH = "a -> x, z; a <-> z"
-PAIR = ("a", "z")
+GRAPH = "a -> x -> z; x <-> z"
+PAIR = ("x", "z")
 HEAD = f'data = "people.csv"\ngraph = "{GRAPH}"\nprotected = "a"\noutcome = "y"'
 
 
@@ -29,17 +31,30 @@ def frame():
     return fs.datasets.simulate(graph, 300, random_state=0).frame
 
 
+def inline(value: Any) -> str:
+    """Plain types as TOML in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {inline(part)}" for key, part in value.items()) + "}"
+    return json.dumps(value)
+
+
 @pytest.fixture
-def fit(tmp_path, frame):
-    """Fit the audit of a settings file with these options."""
+def plan(tmp_path, frame):
+    """Read a settings file with these lines."""
     frame.to_csv(tmp_path / "people.csv", index=False, float_format="%.17g")
 
-    def fitted(*options: str) -> fs.Audit:
+    def read(*lines: str) -> Plan:
         path = tmp_path / "audit.toml"
-        path.write_text("\n".join([HEAD, "[options]", "penalty = 1.0", *options]), encoding="utf-8")
-        return read_settings(path).fit()
+        path.write_text("\n".join([HEAD, *lines]), encoding="utf-8")
+        return read_settings(path)
 
-    return fitted
+    return read
+
+
+@pytest.fixture
+def fit(plan):
+    """Fit the audit of a settings file with these options."""
+    return lambda *options: plan("[options]", "penalty = 1.0", *options).fit()
 
 
 def direct(frame, **options) -> fs.Audit:
@@ -55,9 +70,10 @@ def same_cfu(one: fs.Audit, other: fs.Audit) -> bool:
 def test_a_deployed_model_comes_from_its_file(fit, tmp_path, frame, suffix):
     model = LinearRegression().fit(frame[["x", "z"]], frame["y"])
     joblib.dump(model, tmp_path / f"model{suffix}")
-    audit = fit(f'predictor = "model{suffix}"', 'predictor_input = "features"', 'predictor_gradient = "differences"')
+    audit = fit(f'predictor = {{model = "model{suffix}", input = "features", gradient = "differences"}}')
     assert audit.settings.predictor == "LinearRegression"
-    assert same_cfu(audit, direct(frame, predictor=model, predictor_input="features"))
+    assert audit.settings.predictor_gradient == "differences"
+    assert same_cfu(audit, direct(frame, predictor=fs.Predictor(model, input="features")))
 
 
 def test_a_score_comes_from_a_module_beside_the_settings(fit, tmp_path, frame):
@@ -74,22 +90,22 @@ def test_a_file_may_hold_what_a_module_beside_the_settings_defines(fit, tmp_path
         there.syspath_prepend(tmp_path)
         joblib.dump(importlib.import_module("team_model").Half(), tmp_path / "model.joblib")
     monkeypatch.delitem(sys.modules, "team_model")
-    audit = fit('predictor = "model.joblib"', 'predictor_input = "features"')
-    assert same_cfu(audit, direct(frame, predictor=lambda X: X["z"] / 2, predictor_input="features"))
+    audit = fit('predictor = {model = "model.joblib", input = "features"}')
+    assert same_cfu(audit, direct(frame, predictor=fs.Predictor(lambda X: X["z"] / 2, input="features")))
 
 
-def test_measure_and_a_sturdier_predictor_are_options(fit, frame):
+def test_measure_and_a_robust_predictor_are_options(fit, frame):
     assert same_cfu(fit('measure = "absolute"'), direct(frame, measure="absolute"))
     assert same_cfu(fit("measure = 0.9"), direct(frame, measure=0.9))
-    sturdy = fit("[options.robust]", "p_max = 0.3", "weight = 3")
-    assert sturdy.robust_predictor.weight == 3
-    assert same_cfu(sturdy, direct(frame, robust={"p_max": 0.3, "weight": 3}))
+    robust = fit("[options.robust]", "p_max = 0.3", "weight = 3")
+    assert robust.robust_predictor.weight == 3
+    assert same_cfu(robust, direct(frame, robust=fs.Robust(0.3, 3)))
 
 
 def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
     frame.assign(y=(frame["y"] > 0).astype(int)).to_csv(tmp_path / "people.csv", index=False)
-    assert fit('predictor_scale = "log-odds"').settings.predictor_scale == "log-odds"
-    assert fit('outcome_type = "number"').table.outcome_levels is None
+    assert fit('predictor = {scale = "log-odds"}').settings.predictor_scale == "log-odds"
+    assert fit('outcome_type = "number"').fitted.table.outcome_levels is None
 
 
 @pytest.mark.parametrize(
@@ -102,9 +118,9 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
         ('predictor = "script:model"', "'options.predictor': cannot import 'script' (SystemExit: 3)"),
         ('predictor = "json:lods"', "'options.predictor': the module 'json' has no 'lods'; did you mean 'loads'?"),
         ('predictor = "people.pkl"', "'options.predictor': cannot load"),
-        ("predictor = 3", "'options.predictor' is 3: give text"),
+        ("predictor = 3", "'options.predictor' is 3: give text or a table"),
         ('measure = "squard"', "measure is 'squard'"),
-        ("robust = {p_max = 0.3}", "robust lacks 'weight'"),
+        ("robust = {p_max = 0.3}", "'options.robust' lacks 'weight'"),
     ],
 )
 def test_what_cannot_be_loaded_is_refused_with_a_sentence(fit, tmp_path, option, message):
@@ -121,8 +137,8 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
     settings = Path(tmp_path / "audit.toml")
     settings.write_text(
         f"{HEAD}\n"
-        '[options]\npenalty = 1.0\npredictor = "model.joblib"\npredictor_input = "features"\n'
-        "[profile]\npoints = 3\n[report]\np_max = 0.2\nbudgets = [0.0, 0.2]\n"
+        '[options]\npenalty = 1.0\npredictor = {model = "model.joblib", input = "features"}\n'
+        "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\n"
     )
     result = CliRunner().invoke(main, ["run", str(settings), "--report", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.stderr
@@ -130,5 +146,96 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
     assert written["settings"]["predictor"] == "LinearRegression"
     assert written["settings"]["predictor_input"] == "features"
     assert "LinearRegression" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    again = {variant["what"]: variant["cfu"] for variant in written["variants"]}
+    again = {check["what"]: check["cfu"] for check in written["specification_checks"]}
     assert again["as audited"] == pytest.approx(written["curve"]["points"][-1]["cfu"], rel=1e-9)
+
+
+# ---------------------------------------------------------------- budgets and searches
+
+BUDGETS = [
+    fs.Pairwise(min_eigenvalue=0.2, bounds={PAIR: (-0.1, 0.15)}),
+    fs.Spectral(bounds={PAIR: (0.0, 0.1)}),
+    fs.Pairwise(),
+    fs.Spectral(),
+]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+def test_a_budget_goes_unchanged_through_settings_report_and_saved_results(plan, tmp_path, budget):
+    def settings(table):
+        return plan("[options]", "penalty = 1.0", "[report]", "sizes = [0, 0.2]", f"budget = {inline(table)}")
+
+    asked = settings(budget.to_dict())
+    assert asked.report["budget"] == budget
+    found = asked.fit().report(None, 0.2, grid=[0], **asked.report)
+    assert found.budget == budget
+    assert [point.budget for point in found.curve.points] == [budget, budget]
+    write_results(tmp_path / "saved.json", report_results(found))
+    saved = read_results(tmp_path / "saved.json")
+    budgets = [saved["agreed"]["budget"], *(point["budget"] for point in saved["curve"]["points"])]
+    assert budgets == [budget.to_dict()] * 3
+    assert settings(saved["agreed"]["budget"]).report["budget"] == budget
+
+
+def test_a_budget_of_a_settings_file_is_the_one_within_which_the_worst_case_is_sought(plan):
+    bounded = fs.Pairwise(bounds={PAIR: (-0.05, 0.1)})
+    asked = plan("[options]", "penalty = 1.0", "[report]", f"budget = {inline(bounded.to_dict())}")
+    audit = asked.fit()
+    found = audit.report(None, 0.2, sizes=[0, 0.2], grid=[0], **asked.report)
+    assert found.worst.value == audit.worst_case(0.2, budget=bounded).value < audit.worst_case(0.2).value
+    assert -0.05 <= found.worst.correlation.loc[PAIR] <= 0.1
+
+
+@pytest.mark.parametrize("budget", BUDGETS[:2], ids=str)
+def test_a_robust_predictor_keeps_its_budget_and_search(fit, plan, budget):
+    table = {"p_max": 0.3, "weight": 3, "budget": budget.to_dict(), "search": {"starts": 2}}
+    line = f"robust = {inline(table)}"
+    wanted = plan("[options]", line).options["robust"]
+    assert wanted == fs.Robust(0.3, 3, budget, fs.Search(starts=2))
+    audit = fit(line)
+    assert audit.robust_predictor.worst_case.budget == budget
+    saved = report_results(audit.report(None, 0.2, sizes=[0, 0.2], grid=[0]))
+    assert saved["predictor"]["robust"]["budget"] == budget.to_dict()
+
+
+def test_a_budget_may_be_the_name_of_its_kind(plan):
+    assert plan("[report]", 'budget = "spectral"').report["budget"] == "spectral"
+    assert plan("[report]", "budget = {}").report["budget"] == fs.Pairwise()
+    search = plan("[report]", 'search = {starts = 3, method = "ascent"}').report["search"]
+    assert search == fs.Search(starts=3, method="ascent")
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "message"),
+    [
+        (
+            "report",
+            'budget = {kind = "spectral", min_eigenvalue = 0.1}',
+            "'report.budget.min_eigenvalue' is for the pairwise budget",
+        ),
+        (
+            "options",
+            'robust = {p_max = 0.3, weight = 1, budget = {kind = "spectral", min_eigenvalue = 0.1}}',
+            "'options.robust.budget.min_eigenvalue' is for the pairwise budget",
+        ),
+        ("report", "budget = {kid = 1}", "unknown key 'report.budget.kid'; did you mean 'kind'?"),
+        ("report", "budget = {bound = {}}", "unknown key 'report.budget.bound'; did you mean 'bounds'?"),
+        ("report", "budget = {min_eigenvalues = 0.1}", "did you mean 'min_eigenvalue'?"),
+        ("report", "search = {start = 3}", "unknown key 'report.search.start'; did you mean 'starts'?"),
+        ("options", 'predictor = {modle = "m.pkl"}', "unknown key 'options.predictor.modle'; did you mean 'model'?"),
+        ("options", "robust = {wieght = 3}", "unknown key 'options.robust.wieght'; did you mean 'weight'?"),
+        (
+            "options",
+            "robust = {p_max = 0.3, weight = 1, search = {methd = 1}}",
+            "unknown key 'options.robust.search.methd'; did you mean 'method'?",
+        ),
+        ("report", 'budget = {kind = "spectrl"}', "budget is 'spectrl': give 'pairwise' or 'spectral'"),
+        ("report", 'budget = {bounds = {"x z" = [0, 1]}}', "'report.budget.bounds' names 'x z': give two names joined"),
+        ("report", 'budget = {bounds = {"x <-> z" = [1]}}', "the bounds of x <-> z are [1]: give a lower and an upper"),
+        ("report", "search = {starts = 0}", "starts is 0: give a whole number of at least 1"),
+        ("report", 'search = {method = "climb"}', "method is 'climb': give 'search' or 'ascent'"),
+    ],
+)
+def test_a_table_that_makes_no_sense_is_refused_with_a_sentence(plan, table, line, message):
+    with pytest.raises(SettingError, match=re.escape(message)):
+        plan(f"[{table}]", line)

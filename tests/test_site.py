@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import fairstress as fs
-from fairstress.settings import _KEYS, _OPTIONS, _PROFILE, _REPORT
+from fairstress.settings import _BUDGET, _KEYS, _OPTIONS, _PREDICTOR, _PROFILE, _REPORT, _ROBUST, _SEARCH
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -24,9 +24,12 @@ def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere():
             assert (DOCS / link).exists(), f"{page.name} links to {link}"
 
 
+REFERENCE = (DOCS / "reference_python.md").read_text(encoding="utf-8")
+
+
 def described() -> set[object]:
-    """What the Python reference asks to be described."""
-    names = re.findall(r"(?m)^::: (\S+)$", (DOCS / "reference_python.md").read_text(encoding="utf-8"))
+    """What the Python reference asks to be described; members of an audit have entries of their own."""
+    names = [name for name in re.findall(r"(?m)^::: (\S+)$", REFERENCE) if not name.startswith("fairstress.Audit.")]
     return {getattr(import_module(module), name) for module, _, name in (path.rpartition(".") for path in names)}
 
 
@@ -43,10 +46,41 @@ def results() -> Iterator[type]:
 
 
 def test_the_reference_has_every_public_name_and_every_result_of_an_audit():
-    modules = {fs: set(fs.__all__) - {"__version__", "datasets"}, fs.datasets: set(fs.datasets.__all__)}
+    modules = {
+        fs: set(fs.__all__) - {"__version__", "datasets", "results"},
+        fs.datasets: set(fs.datasets.__all__),
+        fs.results: set(fs.results.__all__),
+    }
     public = {getattr(module, name) for module, names in modules.items() for name in names}
     assert len(set(results())) > 10
     assert public | set(results()) <= described()
+
+
+def test_the_reference_has_an_audits_members_in_the_groups_of_its_docstring():
+    docstring = inspect.getdoc(fs.Audit)
+    groups = re.findall(r"(?m)^(\S.*)\n((?: {4}.*\n)+)", docstring[: docstring.index("Examples\n")])
+    said = {title: re.findall(r"`(\w+)`", names) for title, names in groups}
+    public = {name for name in dir(fs.Audit) if not name.startswith("_")}
+    assert sorted(name for names in said.values() for name in names) == sorted(public - {"fit"})
+    part = REFERENCE[REFERENCE.index("\n## Audit") : REFERENCE.index("\n## Options")]
+    shown = {title: re.findall(r"(?m)^::: fairstress.Audit.(\w+)$", text) for title, text in sections(part)}
+    assert list(shown.items()) == list(said.items())
+
+
+def sections(text: str) -> list[tuple[str, str]]:
+    """The headings of the third level, each with what stands below it."""
+    return re.findall(r"(?m)^### (.*)\n((?:(?!###).*\n)*)", text)
+
+
+def test_the_words_are_in_alphabetical_order_and_each_has_one_or_two_sentences():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| ([^|]+) \| ([^|]+) \| [^|]*\|$", text)[2:]
+    words = [word for word, _ in rows]
+    assert len(set(words)) > 50
+    assert words == sorted(words, key=str.casefold)
+    for word, meaning in rows:
+        assert meaning.endswith("."), word
+        assert len(re.findall(r"\.(?= |$)", meaning)) <= 2, word
 
 
 def test_the_page_on_own_data_lists_every_key_of_a_settings_file():
@@ -54,5 +88,7 @@ def test_the_page_on_own_data_lists_every_key_of_a_settings_file():
     rows = dict(re.findall(r"(?m)^\| ([^|]*`[^|]*) \| (.*) \|$", text[text.index("### Every key") :]))
     listed = [key for cell in rows for key in re.findall(r"`([\w.]+)`", cell)]
     tables = {"": _KEYS, "options.": _OPTIONS, "profile.": _PROFILE, "report.": _REPORT}
+    tables |= {"options.predictor.": _PREDICTOR, "options.robust.": _ROBUST}
+    tables |= {"report.budget.": _BUDGET, "report.search.": _SEARCH}
     known = {f"{prefix}{key}" for prefix, keys in tables.items() for key in keys} - {"options", "profile", "report"}
     assert sorted(listed) == sorted(known)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -45,13 +46,36 @@ from fairstress.model.user_predictor import DIGITS, read_user_predictor
 from fairstress.model.view import RawColumns
 from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust
 from fairstress.progress import Progress
+from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
     from fairstress.report.data import ReportData
 
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
+T = TypeVar("T")
 
+
+def _in_one_thread(audit: type[T]) -> type[T]:
+    """Let the linear algebra of every method run in one thread, so that none can be forgotten."""
+    for name, member in vars(audit).copy().items():
+        if isinstance(member, classmethod):
+            setattr(audit, name, classmethod(_limited(member.__func__)))
+        elif callable(member) and not name.startswith("__"):
+            setattr(audit, name, _limited(member))
+    return audit
+
+
+def _limited(function: Any) -> Any:
+    @wraps(function)
+    def limited(*args: Any, **kwargs: Any) -> Any:
+        with one_thread:
+            return function(*args, **kwargs)
+
+    return limited
+
+
+@_in_one_thread
 @dataclass(frozen=True, slots=True, eq=False)
 class Audit:
     """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
@@ -282,7 +306,7 @@ class Audit:
         Returns
         -------
         Audit
-            The new audit. A robust predictor is taken as it is, not made anew.
+            The new audit, or this one where nothing changes. A robust predictor is taken as it is, not made anew.
 
         Examples
         --------
@@ -295,7 +319,8 @@ class Audit:
         given = None if degrees is None else read_degrees(degrees, self.graph)
         changed = None if penalty is None else options.not_negative(penalty, "penalty")
         rows = None if keep is None else np.asarray(keep, dtype=bool)
-        return replace(self, fitted=refit(self.fitted, degrees=given, penalty=changed, keep=rows))
+        fitted = refit(self.fitted, degrees=given, penalty=changed, keep=rows)
+        return self if fitted is self.fitted else replace(self, fitted=fitted)
 
     # ------------------------------------------------------------ before any curve
 

@@ -94,7 +94,6 @@ def _from(p_max: float | None, highest: float) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of the summary.")
 def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
-    from fairstress.report.data import collect
     from fairstress.report.html.page import write_page
     from fairstress.report.json import report_results, results, write_results
     from fairstress.settings import read_settings
@@ -110,7 +109,7 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
         click.echo("\n\n".join([audit.summary(), *(profile.summary() for profile in profiles)]))
     if report or plan.report is not None:
         with _progress("worst cases") as progress:
-            data = collect(audit, **(plan.report or {}), profiles=profiles, progress=progress)
+            data = audit.report(**(plan.report or {}), profiles=profiles, progress=progress)
         if not quiet:
             click.echo("\n" + data.curve.summary())
         content = report_results(data, source=plan.source())

@@ -17,6 +17,7 @@ import pandas as pd
 
 from fairstress.audit import Audit
 from fairstress.errors import DataError, SettingError, describe_error, did_you_mean
+from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.data import check_unique
 from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
@@ -144,10 +145,10 @@ def read_settings(path: Path) -> Plan:
         data=folder / content["data"],
         graph=graph,
         sample_weight=content.get("sample_weight"),
-        options=_read_options(options),
+        options=_read_options(options, graph),
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
-        report=None if report is None else _read_choices(report, "report."),
+        report=None if report is None else _read_choices(report, "report.", graph),
         output=folder / content.get("output", f"{path.stem}-results.json"),
         folder=folder,
     )
@@ -247,7 +248,7 @@ def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]
 # ---------------------------------------------------------------- values
 
 
-def _read_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def _read_options(options: Mapping[str, Any], graph: CausalGraph) -> dict[str, Any]:
     """Turn tables among the options into values; a predictor's model is loaded later."""
     read = dict(options)
     if "predictor" in read:
@@ -259,15 +260,18 @@ def _read_options(options: Mapping[str, Any]) -> dict[str, Any]:
         for key in ("p_max", "weight"):
             if key not in read["robust"]:
                 raise SettingError(f"'options.robust' lacks '{key}': give both, such as {{p_max = 0.3, weight = 10}}")
-        read["robust"] = Robust(**_read_choices(read["robust"], "options.robust."))
+        read["robust"] = Robust(**_read_choices(read["robust"], "options.robust.", graph))
     return read
 
 
-def _read_choices(table: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> dict[str, Any]:
     """Turn a budget and a search, where a table has them, into values."""
     read = dict(table)
-    if isinstance(read.get("budget"), dict):
-        read["budget"] = _budget(read["budget"], f"{prefix}budget.")
+    if "budget" in read:
+        given = read["budget"]
+        read["budget"] = _budget(given, f"{prefix}budget.") if isinstance(given, dict) else read_budget(given)
+        for pair in read["budget"].bounds:
+            read_pair(pair, graph, graph.nodes)
     if "search" in read:
         _check_keys(read["search"], _SEARCH, f"{prefix}search.")
         read["search"] = Search(**read["search"])

@@ -1,8 +1,8 @@
 """One thread for linear algebra: blocks of rows are too small to share among cores.
 
 More threads mostly wait for each other, and they add up in another order each time, so that results would depend on
-the number of cores. ``with one_thread:`` stands where models are fitted and evaluated, in `fairstress.claim` and beside
-the few regressions of other rooms, so that no way in can forget it.
+the number of cores. ``with one_thread:`` stands at the door, around every method of `Audit` at once, and at the heart,
+where Model B is evaluated and people are predicted, for results and estimators that compute later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be loaded to be limited)
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 _controller = ThreadpoolController()
 
@@ -29,13 +29,23 @@ class _OneThread(ContextDecorator):
         with self._lock:
             self._inside += 1
             if self._inside == 1:
+                _release()
                 self._limit = _controller.limit(limits=1, user_api="blas")
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
+                _release()
                 self._limit.restore_original_limits()
+                _release()
+
+
+def _release() -> None:
+    """Let any thread set limits: newer threadpoolctl would let only the one that was first."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 one_thread = _OneThread()

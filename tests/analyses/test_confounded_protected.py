@@ -7,6 +7,7 @@ import pytest
 import fairstress as fs
 from fairstress.claim.evaluate import evaluate
 from fairstress.errors import Status
+from fairstress.functionals.cfu import CFU
 from fairstress.search.algorithm1 import _batch
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa"
@@ -66,14 +67,14 @@ def test_the_other_reference_turns_the_sign_of_correlations_with_race(law, law_f
 )
 def test_law_school_reaches_the_known_worst_cases_over_all_three_pairs(law, budget, least, most):
     for p_max, value in zip([0.1, 0.2, 0.3], least, strict=True):
-        found = law.worst_case(p_max, budget=budget, starts=4)
+        found = law.worst_case(p_max, budget=budget, search=fs.Search(starts=4))
         assert value <= found.value <= most * value
         assert found.status is Status.CONVERGED
         assert found.value == pytest.approx(law.cfu(found.correlation), rel=1e-9)
 
 
 def test_the_claim_breaks_where_the_worst_case_reaches_the_blind_baseline(law):
-    curve = law.curve([0.15, 0.2], starts=2)
+    curve = law.curve([0.18, 0.19], search=fs.Search(starts=2))
     point = curve.breaking_point("blind", definition="paper")
     assert point.level == law.baselines["blind"].unfairness
     below, at = (law.worst_case(p_max).value for p_max in (point.p_max - 1e-4, point.p_max))
@@ -102,7 +103,7 @@ def test_gradients_by_the_correlation_are_limits_of_differences(name):
     degrees = dict(zip(graph.features, (1, 2), strict=True))
     audit = fs.Audit.fit(frame, graph, degrees=degrees, penalty=penalty, **OPTIONS)
     assert audit.cfu(P) > 1e-3 * audit.fitted.outcome_variance
-    functionals = [None, audit.effect(last), audit.coefficient(last, "a")]
+    functionals = [CFU(), audit.effect(last), audit.coefficient(last, "a")]
     functionals += [audit.cfu_of_group(1)] if binary else []
     for functional in functionals:
         found = evaluate(audit.fitted.claim, P, functional, gradient=True)
@@ -210,14 +211,17 @@ def test_the_effect_is_that_of_the_regression_with_the_hidden_cause_in_it(gaussi
 # ---------------------------------------------------------------- the other tools
 
 
+def small_audit(frame: pd.DataFrame, graph: fs.CausalGraph) -> fs.Audit:
+    return fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 2}, penalty=2.0, random_state=0, **OPTIONS)
+
+
 @pytest.fixture(scope="module")
 def small():
-    frame = simulate(TRIANGLE, 400, correlation={("a", "x"): 0.3}, random_state=1).frame
-    return fs.Audit.fit(frame, TRIANGLE, degrees={"x": 1, "z": 2}, penalty=2.0, random_state=0, **OPTIONS)
+    return small_audit(simulate(TRIANGLE, 400, correlation={("a", "x"): 0.3}, random_state=1).frame, TRIANGLE)
 
 
 def test_algorithm_1_climbs_with_a_confounded_attribute_and_does_not_beat_the_search(small):
-    climbed = small.worst_case(0.4, method="ascent", random_state=1)
+    climbed = small.worst_case(0.4, search=fs.Search(method="ascent"), random_state=1)
     best = small.worst_case(0.4)
     assert small.cfu(dict.fromkeys(TRIANGLE.pairs, 0.05)) < climbed.value <= best.value * (1 + 1e-9)
     assert climbed.status is Status.CONVERGED
@@ -228,7 +232,7 @@ def test_algorithm_1_climbs_with_a_confounded_attribute_and_does_not_beat_the_se
 def test_batches_are_fitted_to_everyone_though_one_group_alone_is_moved():
     frame = simulate(TRIANGLE, 600, random_state=1).frame
     options = {"degrees": {"x": 1, "z": 1}, "penalty": 0, "contrast": -1, **OPTIONS}
-    claim = fs.Audit.fit(frame, TRIANGLE, **options).claim
+    claim = fs.Audit.fit(frame, TRIANGLE, **options).fitted.claim
     batch = _batch(claim, np.random.default_rng(0))
     assert set(claim.rows.a) == set(batch.rows.a) == {1.0}
     assert set(batch.everyone.a) == set(batch.system.rows.a) == {-1.0, 1.0}
@@ -238,7 +242,7 @@ def test_batches_are_fitted_to_everyone_though_one_group_alone_is_moved():
 def test_a_pair_with_a_parent_of_the_attribute_is_searched_and_leaves_that_parent_alone(binary):
     frame = simulate(PARENT, 400, binary=binary, random_state=1).frame
     audit = fs.Audit.fit(frame, PARENT, degrees={"r": 1, "x": 1}, penalty=0, random_state=0, **OPTIONS)
-    found = audit.worst_case(0.5, starts=2)
+    found = audit.worst_case(0.5, search=fs.Search(starts=2))
     assert found.value >= max(audit.cfu({("r", "a"): p, ("a", "x"): q}) for p in (-0.5, 0.5) for q in (-0.5, 0.5))
     other = audit.counterfactuals(found.correlation)
     np.testing.assert_allclose(other["r"], frame["r"], atol=1e-12)
@@ -262,9 +266,9 @@ def test_rows_with_weight_are_rows_repeated(binary):
 
 def test_frames_are_the_equations_at_the_other_level_with_the_noise_kept(small):
     """Abduction, action and prediction by hand, from the weights that users see."""
-    w, frame = small.model_b(P).weights, small.table.rows
-    x, z = frame.x[small.table.row_of].T
-    a = frame.a[small.table.row_of]
+    w, frame = small.model_b(P).weights, small.fitted.table.rows
+    x, z = frame.x[small.fitted.table.row_of].T
+    a = frame.a[small.fitted.table.row_of]
     x_cf = x - 2 * a * w["x", "a"]
 
     def equation(a, x):
@@ -275,19 +279,21 @@ def test_frames_are_the_equations_at_the_other_level_with_the_noise_kept(small):
     found = small.counterfactuals(P)
     assert list(found.columns) == ["a", "x", "z"]
     np.testing.assert_array_equal(found["a"], -a)
-    expected = small.table.scaling.undo(np.column_stack([x_cf, z_cf]))
+    expected = small.fitted.table.scaling.undo(np.column_stack([x_cf, z_cf]))
     np.testing.assert_allclose(found[["x", "z"]], expected, rtol=1e-10, atol=1e-10)
 
 
-def test_bounds_take_the_attributes_pairs_with_derivatives_and_without(small):
-    z = small.table.scaling.undo(small.table.rows.x)[small.table.row_of, 1]
+def test_bounds_take_the_attributes_pairs_with_derivatives_and_without():
+    graph = fs.CausalGraph.parse("a -> x -> z; a -> z; x <-> a <-> z", protected="a", outcome="y")
+    small = small_audit(simulate(graph, 150, correlation={("a", "x"): 0.3}, random_state=1).frame, graph)
+    z = small.fitted.table.scaling.undo(small.fitted.table.rows.x)[small.fitted.table.row_of, 1]
 
     def effect(frame: pd.DataFrame) -> float:
         return float((frame["a"] * (z - frame["z"])).mean())  # a(z' - z), for a' = -a
 
-    lower, upper = small.bounds(small.effect("z"), 0.3, starts=2)
+    lower, upper = small.bounds(small.effect("z"), 0.3, search=fs.Search(starts=2))
     assert lower.value < effect(small.counterfactuals({})) < upper.value
-    again = small.bounds(effect, 0.3, starts=1)
+    again = small.bounds(effect, 0.3, search=fs.Search(starts=1))
     assert [end.value for end in again] == pytest.approx([lower.value, upper.value], rel=1e-5)
 
 
@@ -297,7 +303,7 @@ def flat(text: str) -> str:
 
 def test_summaries_name_the_threshold_and_reject_no_correlation(small):
     assert "a itself is taken as a normal variable seen through a threshold" in flat(small.summary())
-    curve = small.curve([0.1, 0.3], starts=1)
+    curve = small.curve([0.1, 0.3], search=fs.Search(starts=1))
     cautious = [small.profile(("a", "x"), [-0.3, 0.3]), curve.points[-1], curve]
     for text in (flat(found.summary()) for found in cautious):
         assert "also reflects the assumed normality and threshold of the two-valued attribute" in text
@@ -311,4 +317,4 @@ def test_a_numeric_attribute_has_no_threshold():
     audit = fs.Audit.fit(frame, TRIANGLE, degrees={"x": 1, "z": 1}, penalty=1.0, random_state=0, **OPTIONS)
     assert "threshold" not in audit.summary()
     assert not audit.profile(("a", "x"), [0.3]).reflects_threshold
-    assert "threshold" not in audit.worst_case(0.3, starts=1).summary()
+    assert "threshold" not in audit.worst_case(0.3, search=fs.Search(starts=1)).summary()

@@ -56,7 +56,7 @@ def test_counterfactuals_go_to_every_other_level_by_hand(audit, frame):
 
 def test_cfu_by_levels_averages_to_cfu_and_to_that_of_each_person(audit, frame):
     P = {PAIR: 0.4}
-    table = audit.cfu_by_levels(P)
+    table = audit.people(P).by_levels()
     assert list(table.index) == list(table.columns) == ["red", "blue", "green"]
     assert np.isnan(np.diag(table)).all()
     shares = frame["a"].value_counts(normalize=True)
@@ -75,7 +75,7 @@ def test_two_of_the_levels_alone_give_what_an_audit_of_two_groups_gives(frame):
     several = fs.Audit.fit(kept.assign(a=kept["a"].astype("category")), GRAPH, reference="red", **OPTIONS)
     two = fs.Audit.fit(kept, GRAPH, reference="red", **OPTIONS)
     assert several.cfu({PAIR: 0.4}) == two.cfu({PAIR: 0.4})
-    assert two.cfu_by_levels({PAIR: 0.4}).loc["red", "green"] > 0
+    assert two.people({PAIR: 0.4}).by_levels().loc["red", "green"] > 0
 
 
 def test_the_gradient_and_the_worst_case_work_for_several_levels(audit):
@@ -86,7 +86,7 @@ def test_the_gradient_and_the_worst_case_work_for_several_levels(audit):
     grid = [audit.cfu({PAIR: p}) for p in np.linspace(-0.5, 0.5, 101)]
     assert found.value >= max(grid) * (1 - 1e-12)
     low, high = audit.bounds(audit.cfu_of_group("red", to="blue"), 0.5)
-    assert low.value <= audit.cfu_by_levels({PAIR: 0.2}).loc["red", "blue"] <= high.value
+    assert low.value <= audit.people({PAIR: 0.2}).by_levels().loc["red", "blue"] <= high.value
 
 
 def test_a_named_contrast_moves_people_to_it_alone(frame, audit):
@@ -97,18 +97,18 @@ def test_a_named_contrast_moves_people_to_it_alone(frame, audit):
     rows = to_red.cfu_by_row({PAIR: 0.4})
     assert rows[frame["a"] == "red"].isna().all()
     assert to_red.cfu({PAIR: 0.4}) == pytest.approx(rows.mean(), rel=1e-12)
-    table, everyone = to_red.cfu_by_levels({PAIR: 0.4}), audit.cfu_by_levels({PAIR: 0.4})
+    table, everyone = to_red.people({PAIR: 0.4}).by_levels(), audit.people({PAIR: 0.4}).by_levels()
     assert table.loc["green", "red"] == pytest.approx(everyone.loc["green", "red"], rel=1e-12)
     assert table["blue"].isna().all()
 
 
 def test_effects_between_levels_are_those_of_the_equations(audit, frame):
     w, deviation = audit.model_a.weights, frame[["x", "z"]].std(ddof=0)
-    low, high = audit.bounds(audit.effect("x", "green"), 0.0)
+    low, high = audit.bounds(audit.effect("x", level="green"), 0.0)
     assert low.value == high.value == pytest.approx(w["x"]["a=green"] * deviation["x"], rel=1e-10)
-    found = audit.bounds(audit.effect("z", "blue"), 0.0)[0].value
+    found = audit.bounds(audit.effect("z", level="blue"), 0.0)[0].value
     assert found == pytest.approx(w["x"]["a=blue"] * w["z"]["x"] * deviation["z"], rel=1e-10)
-    direct = audit.bounds(audit.effect("x", "green", "direct"), 0.0)[0].value
+    direct = audit.bounds(audit.effect("x", "direct", level="green"), 0.0)[0].value
     assert direct == pytest.approx(w["x"]["a=green"] * deviation["x"], rel=1e-10)
     with pytest.raises(
         SettingError, match="'a' has several levels: say to which one the effect leads, 'blue' or 'green'"
@@ -132,8 +132,8 @@ def test_cfu_of_a_number_depends_neither_on_its_unit_nor_on_its_origin(aged):
     assert months.cfu({PAIR: 0.4}) == pytest.approx(years.cfu({PAIR: 0.4}), rel=1e-9)
     by_year, by_month = (audit.coefficient("x", "a") for audit in (years, months))
     ratio = (
-        by_year.values(years.claim, years.claim.model_a.weights[None])[0]
-        / (by_month.values(months.claim, months.claim.model_a.weights[None])[0])
+        by_year.values(years.fitted.claim, years.fitted.claim.model_a.weights[None])[0]
+        / (by_month.values(months.fitted.claim, months.fitted.claim.model_a.weights[None])[0])
     )
     assert ratio == pytest.approx(12, rel=1e-9)
 
@@ -145,7 +145,7 @@ def test_named_values_of_a_number_are_contrasts(aged):
     at_thirty = aged["a"] == 30
     assert len(found) == 2 * len(aged) - at_thirty.sum() - (aged["a"] == 60).sum()
     w, deviation = audit.model_a.weights, aged[["a", "x"]].std(ddof=0)
-    effect = audit.bounds(audit.effect("x", 60), 0.0)[0].value
+    effect = audit.bounds(audit.effect("x", level=60), 0.0)[0].value
     assert effect == pytest.approx(30 / deviation["a"] * w["x"]["a"] * deviation["x"], rel=1e-9)
     with pytest.raises(SettingError, match="shift and contrast are both given"):
         fs.Audit.fit(aged, GRAPH, contrast=[30], shift=3, **OPTIONS)
@@ -161,7 +161,7 @@ def test_several_protected_columns_are_one_attribute_of_their_combinations(frame
     assert graph.protected_columns == ("a", "s")
     assert graph.parents("x") == ("a & s",)
     joint = fs.Audit.fit(frame.assign(s=sex), graph, reference="red & m", **OPTIONS)
-    assert set(joint.table.group_sizes()) == {f"{a} & {s}" for a in SHIFT for s in "fm"}
+    assert set(joint.fitted.table.group_sizes()) == {f"{a} & {s}" for a in SHIFT for s in "fm"}
     by_hand = frame.assign(a=frame["a"] + " & " + sex)
     single = fs.Audit.fit(by_hand, GRAPH, reference="red & m", **OPTIONS)
     assert joint.cfu({PAIR: 0.4}) == single.cfu({PAIR: 0.4})

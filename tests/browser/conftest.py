@@ -72,15 +72,16 @@ def numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def brought_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def user_predictor_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three groups, a fair edge, a two-valued outcome, and a classifier of the columns themselves."""
     drawn = fs.CausalGraph.parse("a -> x -> z; a -> z; a -> w", protected="a", outcome="y")
     frame = fs.datasets.simulate(drawn, 300, binary=False, random_state=0).frame
     frame["a"] = pd.cut(frame["a"], [-9, -0.5, 0.5, 9], labels=["left", "middle", "right"]).astype(str)
     frame["y"] = np.where(frame["y"] > 0, "yes", "no")
     graph = fs.CausalGraph.parse("a -> x =fair=> z; a -> z; a -> w; x <-> z; x <-> w", protected="a", outcome="y")
-    options = {"predictor": LogisticRegression(), "predictor_input": numbers, "predictor_gradient": "differences"}
-    audit = fs.Audit.fit(frame, graph, penalty=1, degrees=dict.fromkeys("xzw", 1), random_state=0, **options)
-    path = tmp_path_factory.mktemp("brought") / "page.html"
+    predictor = fs.Predictor(LogisticRegression(), input=numbers, gradient="differences")
+    degrees = dict.fromkeys("xzw", 1)
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees=degrees, predictor=predictor, random_state=0)
+    path = tmp_path_factory.mktemp("user_predictor") / "page.html"
     audit.report(path, 0.2, sizes=(0, 0.2), grid=tuple(np.linspace(-0.3, 0.3, 7)), threshold=0.5)
     return path

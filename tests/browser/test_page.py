@@ -16,7 +16,7 @@ import pytest
 
 from fairstress.report.html.page import shown, write_page
 
-PAGES = ["law_page", "hostile_page", "brought_page"]
+PAGES = ["law_page", "hostile_page", "user_predictor_page"]
 
 
 def load(driver, path: Path, *, width: int = 1000, scheme: str = "light") -> None:
@@ -98,9 +98,9 @@ def test_arrow_keys_walk_along_the_dots(browser, law_page):
 
 def test_tables_sort_by_number_and_by_text(browser, law_page):
     load(browser, law_page)
-    get = "return [...document.querySelectorAll('#h-variants ~ .scroll tbody tr')].map(row => row.cells[{}].{})"
+    get = "return [...document.querySelectorAll('#h-specification ~ .scroll tbody tr')].map(row => row.cells[{}].{})"
     for column, what, order in ((1, "querySelector('data').value", float), (0, "textContent", str)):
-        button = browser.find_elements("css selector", "#h-variants ~ .scroll thead button")[column]
+        button = browser.find_elements("css selector", "#h-specification ~ .scroll thead button")[column]
         for reverse in (False, True):
             script(browser, "arguments[0].click()", button)
             found = [order(value) for value in script(browser, get.format(column, what))]
@@ -259,7 +259,7 @@ def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_pa
 TURNED = "Shares of people whose decision turns in the other world"
 
 
-@pytest.mark.parametrize("name", ["hostile_page", "brought_page"])
+@pytest.mark.parametrize("name", ["hostile_page", "user_predictor_page"])
 def test_the_table_of_turned_decisions_can_be_read_sorted_and_taken_along(browser, name, request):
     load(browser, request.getfixturevalue(name))
     groups, sides = content(browser)["decisions"]["groups"], {"model_a": "Model A", "worst": "worst case"}
@@ -276,7 +276,7 @@ def test_the_table_of_turned_decisions_can_be_read_sorted_and_taken_along(browse
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["hostile_page", "brought_page"])
+@pytest.mark.parametrize("name", ["hostile_page", "user_predictor_page"])
 def test_the_table_of_turned_decisions_fits_or_scrolls_within_a_telephone(browser, axe, name, scheme, request):
     load(browser, request.getfixturevalue(name), width=375, scheme=scheme)
     table = turned_table(browser)

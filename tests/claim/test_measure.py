@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError, Status
+from fairstress.functionals.cfu import CFU
+from fairstress.search.sets import correlation_set
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
 P = {("x", "z"): 0.4, ("z", "v"): -0.3, ("x", "v"): 0.2}
@@ -28,7 +31,7 @@ def change(fit):
     return fit("squared").people(P).to_frame()["change"].sort_index().to_numpy()
 
 
-def spread(change, weight):
+def deviation(change, weight):
     return np.sqrt(np.cov(change, aweights=weight))
 
 
@@ -38,7 +41,7 @@ def test_each_measure_is_what_its_name_says(fit, change, weight):
         "absolute": weight @ np.abs(change) / weight.sum(),
         "max": np.abs(change[weight > 0]).max(),
         0.9: np.quantile(np.repeat(np.abs(change), (2 * weight).astype(int)), 0.9, method="inverted_cdf"),
-        spread: spread(change, weight),
+        deviation: deviation(change, weight),
     }
     for measure, value in expected.items():
         assert fit(measure).cfu(P) == pytest.approx(value, rel=1e-9)
@@ -49,13 +52,15 @@ def test_the_absolute_measure_has_a_gradient_and_the_others_are_searched_without
     for pair in GRAPH.pairs:
         up, down = (audit.cfu({**P, pair: P[pair] + step}) for step in (1e-6, -1e-6))
         assert audit.gradient(P)[pair] == pytest.approx((up - down) / 2e-6, rel=1e-4)
-    assert audit.worst_case(0.4).status is Status.CONVERGED
+    search = fs.Search(starts=2)
+    assert audit.worst_case(0.4, search=search).status is Status.CONVERGED
     largest = fit("max")
-    found = largest.worst_case(0.4)
+    found = largest.worst_case(0.4, search=search)
     assert found.status is Status.NO_DERIVATIVES
     assert found.functional == "CFU (max)"
-    points = np.random.default_rng(1).uniform(-0.4, 0.4, (300, 3))
-    assert found.value >= max(largest.cfu(dict(zip(GRAPH.pairs, p, strict=True))) for p in points)
+    members = correlation_set(fs.Pairwise(), 0.4, GRAPH, GRAPH.features)
+    points = members.matrix(np.random.default_rng(1).uniform(-0.4, 0.4, (300, 3)))
+    assert found.value >= max(one.value for one in evaluate_many(largest.fitted.claim, points, CFU()))
     with pytest.raises(SettingError, match="CFU has no gradient, because its measure is 'max'"):
         largest.gradient(P)
 
@@ -63,7 +68,7 @@ def test_the_absolute_measure_has_a_gradient_and_the_others_are_searched_without
 def test_measures_carry_over_to_rows_groups_and_baselines(fit, change):
     audit = fit("absolute")
     np.testing.assert_allclose(audit.cfu_by_row(P).to_numpy(), np.abs(change), rtol=1e-9)
-    assert audit.cfu_of_baseline("blind", {}) ** 2 <= fit("squared").cfu_of_baseline("blind", {})
+    assert audit.cfu({}, baseline="blind") ** 2 <= fit("squared").cfu({}, baseline="blind")
     with pytest.raises(SettingError, match="it needs measure='squared' and a predictor of residuals"):
         audit.curve([0.2]).breaking_point("blind", definition="paper")
     assert "%" not in audit.check().summary()
@@ -89,7 +94,7 @@ def test_a_quantile_may_be_any_kind_of_number(fit):
 
 
 def test_the_table_of_a_curve_gives_no_share_of_the_variance_for_another_measure(fit):
-    table = fit("absolute").curve([0.0, 0.2], starts=1).to_markdown()
+    table = fit("absolute").curve([0.0, 0.2], search=fs.Search(starts=1)).to_markdown()
     assert "nan" not in table
     assert "squared units" not in table
     assert "CFU (absolute) is not in units of the variance" in table

@@ -59,7 +59,7 @@ def test_groups_make_up_the_whole(law_audit, law_frame):
     for level in ("White", "non-White"):
         functional = law_audit.cfu_of_group(level)
         expected = by_row[law_frame["race"] == level].mean()
-        found = evaluate(law_audit.claim, np.array([[1, 0.7], [0.7, 1]]), functional, gradient=True)
+        found = evaluate(law_audit.fitted.claim, np.array([[1, 0.7], [0.7, 1]]), functional, gradient=True)
         assert found.value == pytest.approx(expected, rel=1e-10)
     lower, upper = law_audit.bounds(law_audit.cfu_of_group("non-White"), 0.9)
     assert lower.value < 1e-12 < upper.value

@@ -20,8 +20,14 @@ def frame(n: int = 400, *, binary: bool) -> pd.DataFrame:
 
 def design(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
     """The audited predictor's columns for every row, and its predictions."""
-    eps = residuals(audit.fitted.claim.design, audit.fitted.claim.model_a.weights, audit.fitted.table.rows)[audit.fitted.table.row_of]
-    return audit.fitted.claim.predictor.embedding.values(eps), audit.fitted.claim.predictor.predict(eps)
+    claim, eps = audit.fitted.claim, residuals_of(audit)
+    return claim.predictor.embedding.values(eps), claim.predictor.predict(eps)
+
+
+def residuals_of(audit: fs.Audit) -> np.ndarray:
+    """Model A's residuals of every row of the frame."""
+    claim, table = audit.fitted.claim, audit.fitted.table
+    return residuals(claim.design, claim.model_a.weights, table.rows)[table.row_of]
 
 
 @pytest.mark.parametrize("penalise_constant", [False, True])
@@ -60,8 +66,7 @@ def test_the_gradient_of_a_logistic_cfu_is_the_limit_of_differences():
 def test_cross_validation_of_a_two_valued_outcome_chooses_as_held_out_likelihood_does():
     table = frame(binary=True)
     audit = fs.Audit.fit(table, GRAPH, penalties=[0.1, 10.0, 1000.0], max_degree=2, **STRUCTURE)
-    eps = residuals(audit.fitted.claim.design, audit.fitted.claim.model_a.weights, audit.fitted.table.rows)[audit.fitted.table.row_of]
-    y, best = audit.fitted.table.y, {}
+    eps, y, best = residuals_of(audit), audit.fitted.table.y, {}
     for degree in (1, 2):
         powers = [(j, k) for j in range(degree + 1) for k in range(degree + 1 - j) if j + k]
         Phi = np.column_stack([eps[:, 0] ** j * eps[:, 1] ** k for j, k in powers])

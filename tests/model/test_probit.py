@@ -26,7 +26,7 @@ def test_with_one_category_the_index_is_the_quantile_of_its_share():
     low, high = stats.norm.ppf([0.3, 0.8])
     found = probit(rows_of(a, z[:, None]), with_constant)
     assert found.weights == pytest.approx([(low + high) / 2, (high - low) / 2], abs=1e-12)
-    assert found.told == 0
+    assert found.n_separated == 0
 
 
 def test_it_is_the_threshold_model_without_confounding():
@@ -64,19 +64,19 @@ def test_a_category_with_one_side_only_separates_and_is_counted(share):
     rare = np.arange(n) < share * n
     z = rng.standard_normal(n)
     a = np.where(rare | (z + rng.standard_normal(n) > 0), 1.0, -1.0)
-    assert probit(rows_of(a, np.column_stack([rare, z])), with_constant).told == share * n
+    assert probit(rows_of(a, np.column_stack([rare, z])), with_constant).n_separated == share * n
     a[0] = -1.0  # one person on the other side makes it finite
     found = probit(rows_of(a, np.column_stack([rare, z])), with_constant)
-    assert found.told == 0
+    assert found.n_separated == 0
     side = generalised_residual(a, with_constant(rows_of(a, np.column_stack([rare, z]))) @ found.weights)
     assert side[rare].sum() == pytest.approx(0, abs=1e-10 * n)
 
 
 @pytest.mark.parametrize("n_columns", [1, 5])
-def test_what_decides_everyones_side_is_told_of_everyone(n_columns):
+def test_what_decides_everyones_side_separates_everyone(n_columns):
     rng = np.random.default_rng(4)
     x = rng.standard_normal((2_000, n_columns))
     a = np.where(x.sum(axis=1) > 0.5, 1.0, -1.0)
-    assert probit(rows_of(a, x), with_constant).told == 2_000
+    assert probit(rows_of(a, x), with_constant).n_separated == 2_000
     zero = np.append(np.ones(2_000), np.zeros(1))  # a row without weight is nobody
-    assert probit(rows_of(np.append(a, 1.0), np.vstack([x, -9 * x[:1]]), zero), with_constant).told == 2_000
+    assert probit(rows_of(np.append(a, 1.0), np.vstack([x, -9 * x[:1]]), zero), with_constant).n_separated == 2_000

@@ -80,9 +80,10 @@ def test_the_fit_is_the_optimum_that_scipy_finds_on_raw_rows(graph, penalty):
 
 @pytest.mark.parametrize("penalty", [0.0, 50.0])
 def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty):
-    system = (audit := fitted(PARENT, n=60, penalty=penalty)).claim.system
+    claim = fitted(PARENT, n=60, penalty=penalty).fitted.claim
+    system = claim.system
     rng = np.random.default_rng(0)
-    at, z = system._at(P), system._coordinates(random_start(audit.fitted.claim, rng))
+    at, z = system._at(P), system._coordinates(random_start(claim, rng))
     _, g, H = system._objective(z, at)
     step = 1e-6 * np.eye(z.size)
     up, down = ([system._objective(z + s, at) for s in sign * step] for sign in (1, -1))
@@ -96,8 +97,7 @@ def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty
 
 @pytest.mark.parametrize("graph", [ROOT, PARENT], ids=["root", "with parents"])
 def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit(graph):
-    audit = fitted(graph)
-    claim, rng = audit.fitted.claim, np.random.default_rng(0)
+    claim, rng = fitted(graph).fitted.claim, np.random.default_rng(0)
     starts = [random_start(claim, rng) for _ in range(20)]
     for start in starts:
         curvature = np.linalg.eigvalsh(
@@ -105,13 +105,12 @@ def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit
         )
         assert curvature[0] > -1e-12 * curvature[-1]
     fits = [claim.system.fits(P[None], start, check_minima=False)[0] for start in starts]
-    expected = audit._counterfactual_frame(fits[0].weights)[list(graph.features)]
+    expected = claim.counterfactual_rows(fits[0].weights)
     for found in fits:
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.objective, fits[0].objective, rtol=1e-12)
         np.testing.assert_allclose(found.scales, fits[0].scales, rtol=1e-8)
-        frame = audit._counterfactual_frame(found.weights)[list(graph.features)]
-        np.testing.assert_allclose(frame, expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(claim.counterfactual_rows(found.weights), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_two_minima_are_found_the_lower_is_reported_and_the_status_says_so():
@@ -154,13 +153,13 @@ def test_uncorrelated_with_the_attribute_the_fit_is_that_of_the_features_alone(b
         np.testing.assert_allclose(one.weights[narrow.model_a.weights.index], other.weights, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(one.scales[list(narrow.variables)], other.scales, rtol=1e-10)
         assert wide.cfu(pair) == pytest.approx(narrow.cfu(pair), rel=1e-10, abs=1e-20)
-    assert narrow.cfu({("x", "z"): 0.4}) > 1e-3 * narrow.outcome_variance
+    assert narrow.cfu({("x", "z"): 0.4}) > 1e-3 * narrow.fitted.outcome_variance
 
 
 @pytest.mark.parametrize("binary", [True, False], ids=["two-valued", "numeric"])
 def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own(binary):
     wide, narrow = with_and_without(binary, 0.0, False)
-    a, n = wide.table.rows.a, 300
+    a, n = wide.fitted.table.rows.a, 300
     share = (a > 0).mean()
     own = (
         n * (share * np.log(share) + (1 - share) * np.log(1 - share))
@@ -176,19 +175,19 @@ def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own
 
 
 def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_are_kept(monkeypatch):
-    audit = fitted(ROOT, n=2 * BLOCK + 50)  # three blocks
-    kept = audit.fitted.claim.system.fits(P[None], audit.fitted.claim.model_a, check_minima=False)[0]
-    assert len(audit.fitted.claim.system._columns) == 3
+    claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim  # three blocks
+    kept = claim.system.fits(P[None], claim.model_a, check_minima=False)[0]
+    assert len(claim.system._columns) == 3
     monkeypatch.setattr(threshold, "KEPT", 0)
-    system = ThresholdSystem(audit.fitted.claim.system.features, audit.fitted.claim.design, audit.fitted.claim.rows)
-    anew = system.fits(P[None], audit.fitted.claim.model_a, check_minima=False)[0]
+    system = ThresholdSystem(claim.system.features, claim.design, claim.rows)
+    anew = system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert not system._columns
     np.testing.assert_array_equal(anew.weights, kept.weights)
 
 
 @pytest.mark.parametrize("binary", [True, False], ids=["two-valued", "numeric"])
 def test_a_batch_is_the_system_of_its_rows_under_its_share_of_the_penalty(binary):
-    claim = fitted(PARENT, penalty=8.0, binary=binary).claim
+    claim = fitted(PARENT, penalty=8.0, binary=binary).fitted.claim
     rows = claim.rows.where(slice(0, 50))
     batch = system_of_batch(claim.system, claim.design, rows, 0.25)
     alone = make_system(claim.design, rows, 2.0, penalise_constant=False, is_binary=binary)
@@ -230,8 +229,8 @@ def test_a_tiny_group_is_fitted_like_any_other(minority):
     frame = fs.datasets.simulate(ROOT, 400, random_state=1).frame
     frame["a"] = np.where(np.arange(400) < minority, 1, -1)
     audit = fs.Audit.fit(frame, ROOT, degrees={"x": 1, "z": 1}, penalty=0, **OPTIONS)
-    rng = np.random.default_rng(0)
-    fits = [audit.fitted.claim.system.fits(P[None], random_start(audit.fitted.claim, rng), check_minima=False)[0] for _ in range(5)]
+    claim, rng = audit.fitted.claim, np.random.default_rng(0)
+    fits = [claim.system.fits(P[None], random_start(claim, rng), check_minima=False)[0] for _ in range(5)]
     for found in fits:
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.weights, fits[0].weights, rtol=1e-7, atol=1e-8)

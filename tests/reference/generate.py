@@ -14,7 +14,7 @@ Which program answers what:
   structural equation model can hold a correlation all the same: each error is written as a loading times a latent
   variable of variance 1, the latent variables' covariances are fixed at the correlations, and the features keep no
   residual variance of their own. The loadings are then the scales, and semopy estimates them together with the weights.
-  semopy's search stops after some six digits; from there semopy's own gradient is brought to 0. The columns are
+  semopy's search stops after some six digits; from there semopy's own gradient is taken to 0. The columns are
   centred: every equation has a free constant, which at the optimum makes its residuals sum to 0.
 - *Weights and scales at the correlation that fits best*: linearmodels, iterated. Iterated to the end it maximises the
   likelihood over the weights and an unrestricted covariance, so at the correlation that it ends with, its weights and
@@ -251,15 +251,15 @@ def minimise(z: pd.DataFrame, degrees: dict[str, int], pairs: dict[str, float], 
     rough = optimize.minimize(value, start, jac=gradient, method="BFGS", options={"gtol": 1e-5})
     found = optimize.root(gradient, rough.x, tol=1e-15).x
     sizes = np.cumsum([table.shape[1] for table in tables])[:-1]
-    spread = np.split(found[:-3], sizes)
+    parts = np.split(found[:-3], sizes)
     scales = np.exp(found[-3:])
-    e = x - np.column_stack([p @ w for p, w in zip(phi, spread, strict=True)])
+    e = x - np.column_stack([p @ w for p, w in zip(phi, parts, strict=True)])
     normal = stats.multivariate_normal(cov=np.outer(scales, scales) * P)
     return {
         "correlation": pairs,
         "weights": {
             name: pd.Series(w, index=table.columns).groupby(level=0, sort=False).sum().to_dict()
-            for name, w, table in zip(FEATURES, spread, tables, strict=True)
+            for name, w, table in zip(FEATURES, parts, tables, strict=True)
         },
         "scales": dict(zip(FEATURES, scales, strict=True)),
         "log_likelihood": float(normal.logpdf(e).sum()),

@@ -179,7 +179,7 @@ def test_bounds_of_a_coefficient_are_the_adjusted_estimates_of_sensemakr(
 def test_model_b_with_either_sign_has_the_adjusted_estimates_of_sensemakr_as_weights(
     linear_law_school: fs.Audit,
 ) -> None:
-    audit, unit = linear_law_school, linear_law_school.table.scaling.deviation
+    audit, unit = linear_law_school, linear_law_school.fitted.table.scaling.deviation
     for point in STORED["sensemakr"]["points"]:
         rho = error_correlation(point["r2_treatment"], point["r2_outcome"])
         for p, expected in ((rho, point["reduced"]), (-rho, point["increased"])):

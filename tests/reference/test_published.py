@@ -17,7 +17,7 @@ def test_law_school_has_the_papers_degrees_penalties_and_predictors(law_audit):
     assert settings.predictor_degree == 2
     assert settings.penalty == settings.predictor_penalty == pytest.approx(166.81, abs=0.005)
     # as many digits as are known of each
-    assert law_audit.claim.predictor.r2 == pytest.approx(0.05491, abs=5e-6)
+    assert law_audit.fitted.claim.predictor.r2 == pytest.approx(0.05491, abs=5e-6)
     assert law_audit.baselines["blind"].r2 == pytest.approx(0.10050, abs=5e-6)
     assert law_audit.baselines["unconstrained"].r2 == pytest.approx(0.13584, abs=5e-6)
     assert law_audit.baselines["unconstrained"].unfairness == pytest.approx(0.0690000, abs=5e-8)
@@ -40,7 +40,7 @@ def test_nhs_has_the_papers_degrees_penalty_and_predictors(nhs_audit):
     assert settings.degrees == {"org_sat": 1, "manager_sat": 3, "job_sat": 3}
     assert settings.penalty == pytest.approx(138.95, abs=0.005)
     assert (settings.predictor_degree, settings.predictor_penalty) == (3, pytest.approx(0.001))
-    assert nhs_audit.claim.predictor.r2 == pytest.approx(0.57377, abs=5e-6)
+    assert nhs_audit.fitted.claim.predictor.r2 == pytest.approx(0.57377, abs=5e-6)
     assert nhs_audit.baselines["blind"].r2 == pytest.approx(0.57858, abs=5e-6)
     assert nhs_audit.baselines["unconstrained"].r2 == pytest.approx(0.57876, abs=5e-6)
     assert nhs_audit.baselines["unconstrained"].unfairness == pytest.approx(0.0039001, abs=5e-8)
@@ -61,9 +61,9 @@ def experiment(request):
 def test_both_experiments_are_absorbed_without_penalty(experiment):
     for pair in experiment.graph.pairs:
         found = experiment.profile(pair, [-0.99, -0.5, 0.3, 0.9, 0.99])
-        assert found.cfu_unpenalised.max() < 1e-20 * experiment.outcome_variance
+        assert found.cfu_unpenalised.max() < 1e-20 * experiment.fitted.outcome_variance
         assert found.is_absorbed
 
 
 def test_both_experiments_have_no_unfairness_at_independent_errors(experiment):
-    assert experiment.cfu({}) < 1e-20 * experiment.outcome_variance
+    assert experiment.cfu({}) < 1e-20 * experiment.fitted.outcome_variance

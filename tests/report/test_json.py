@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 import fairstress as fs
-from fairstress.report.json import results, write_results
+from fairstress.report.html.page import render_page
+from fairstress.report.json import read_results, report_results, results, write_results
 
 
 def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
@@ -19,9 +20,9 @@ def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
     for name in ("correlation", "cfu", "cfu_unpenalised", "log_likelihood"):
         np.testing.assert_array_equal(found[name], getattr(profile, name))
     assert found["shows_penalty_only"] is found["is_absorbed"] is True
-    predictor = law_audit.claim.predictor
+    predictor = law_audit.fitted.claim.predictor
     known = {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty}
-    assert written["predictor"] == {**known, "sturdier": None}
+    assert written["predictor"] == {**known, "robust": None}
     weights = {(w["feature"], w["term"]): w["weight"] for w in written["model_a"]["weights"]}
     assert weights == law_audit.model_a.weights.to_dict()
     assert written["baselines"]["blind"]["unfairness"] == law_audit.baselines["blind"].unfairness
@@ -41,6 +42,41 @@ def test_levels_of_any_type_can_be_written(tmp_path):
     assert written["graph"]["variables"] == ["a", "x", "z"]
 
 
+# ---------------------------------------------------------------- older files
+
+
+def as_schema_2(results):
+    """Results as the version before this one wrote them."""
+    old = json.loads(json.dumps(results))
+    old["rivals"], old["variants"] = old.pop("comparison"), old.pop("specification_checks")
+    old["predictor"]["sturdier"] = old["predictor"].pop("robust")
+    for part in (old["agreed"], *old["curve"]["points"], old["predictor"]["sturdier"]):
+        part["budget"] = part["budget"]["kind"]
+    for row in old["benchmarks"]:
+        row["left_out"] = row.pop("omitted")
+    return {**old, "schema": 2}
+
+
+def test_results_of_schema_two_are_read_as_what_they_say(tmp_path):
+    graph = fs.CausalGraph.parse("a -> x, z; u -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, penalty=1, max_degree=1, robust=fs.Robust(0.3, 10), random_state=0)
+    new = json.loads(json.dumps(report_results(audit.report(None, 0.3, sizes=(0, 0.3), grid=(0, 0.3), threshold=0))))
+    write_results(tmp_path / "old.json", as_schema_2(new))
+    read = read_results(tmp_path / "old.json")
+    for part in (new["agreed"], *new["curve"]["points"], new["predictor"]["robust"]):
+        part["budget"] = {"kind": part["budget"]["kind"]}  # the rest was not written
+    assert {part: value for part, value in read.items() if value != new.get(part)} == {"schema": 2}
+    assert {part for part in new if part not in read} == set()
+    carried = re.compile(r'<script type="application/json" id="results">.*?</script>')
+    assert carried.sub("", render_page(read)) == carried.sub("", render_page(new))
+
+
+# ---------------------------------------------------------------- documentation
+
+NAMED = {"settings.degrees", "model_a.scales", "baselines"}
+
+
 def keys(value, at=""):
     """Paths to everything in some results; ``[]`` is an entry of a list, ``*`` a name of the analyst's."""
     if isinstance(value, dict):
@@ -53,17 +89,12 @@ def keys(value, at=""):
         yield at
 
 
-NAMED = {"settings.degrees", "model_a.scales", "baselines"}
-
-
 def test_every_key_is_documented_and_every_documented_key_is_written(demonstration, hostile_results):
     text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     documented = re.findall(r"`([^`]+)`", " ".join(cells))
     assert len(documented) == len(set(documented))
-    decided = {
-        key for key in keys(hostile_results) if key.startswith("decisions.")
-    }  # the demonstration has no threshold
-    assert set(keys(demonstration.results)) - {"decisions"} | decided == set(documented)
+    of_decisions = {key for key in keys(hostile_results) if key.startswith("decisions.")}  # which the other has not
+    assert set(keys(demonstration.results)) - {"decisions"} | of_decisions == set(documented)
     written = {key.partition("[]")[0] for key in documented}
     assert {key.partition("[]")[0] for key in keys(hostile_results)} <= written

@@ -213,15 +213,15 @@ def test_wide_heads_of_numbers_are_stacked_in_latex():
     assert stacked in to_latex(sheet).splitlines()
 
 
-def test_a_brought_predictor_of_columns_is_not_reported_as_fair():
+def test_a_user_predictor_of_columns_is_not_reported_as_fair():
     graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 300, random_state=0).frame
-    options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "predictor_gradient": "differences"}
-    audit = fs.Audit.fit(frame, graph, predictor=LinearRegression(), predictor_input="features", **options)
+    predictor = fs.Predictor(LinearRegression(), input="features", gradient="differences")
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, predictor=predictor)
     text = audit.to_markdown()
     assert f"| CFU under Model A | {audit.cfu({}):.4g} |" in text
     assert "| Audited predictor | LinearRegression on features; R2 " in text
-    assert f"| Baseline blind | CFU under Model A {audit.cfu_of_baseline('blind', {}):.4g}; R2 " in text
+    assert f"| Baseline blind | CFU under Model A {audit.cfu({}, baseline='blind'):.4g}; R2 " in text
 
 
 def test_a_curve_of_another_measure_has_no_share_of_the_variance():

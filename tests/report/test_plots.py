@@ -36,7 +36,7 @@ def audit():
 
 @pytest.fixture(scope="module")
 def curve(audit):
-    return audit.curve([0, 0.1, 0.3])
+    return audit.curve([0, 0.1, 0.3], search=fs.Search(starts=1))
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +140,8 @@ def test_the_heat_map_shows_the_free_pairs_correlations(curve):
 
 def test_people_are_drawn_by_group_from_the_distribution(audit):
     P = {("a", "x"): 0.3}
-    found = audit.spread(P)
-    ax = audit.plot_people(P)
+    found = audit.people(P)
+    ax = found.plot()
     draw(ax)
     for group, rows in found.distribution().groupby("group"):
         drawn = line(ax, f"{group} (")
@@ -159,7 +159,7 @@ def test_a_contour_is_hatched_where_the_errors_cannot_be(audit):
     assert "a ↔ z" in ax.get_ylabel()
     assert "0.05" in ax.get_title(loc="left")
     assert "Model A" in texts(ax)
-    held = audit.plot_contour(("a", "x"), ("a", "z"), [-0.2, 0.2], others={("x", "z"): 0.3}, baselines=False)
+    held = audit.contour(("a", "x"), ("a", "z"), [-0.2, 0.2], others={("x", "z"): 0.3}).plot(baselines=False)
     assert "Model A" not in texts(held)
     assert not held.get_title(loc="left")
 
@@ -197,7 +197,7 @@ def test_causes_stand_left_of_effects_and_nobody_on_another():
 
 def test_an_audit_draws_its_graph_on_given_axes(audit):
     _, ax = plt.subplots()
-    assert audit.plot_graph(ax) is ax
+    assert audit.graph.plot(ax) is ax
 
 
 # ---------------------------------------------------------------- all of them
@@ -206,11 +206,10 @@ def test_an_audit_draws_its_graph_on_given_axes(audit):
 def test_every_picture_takes_axes_and_gives_them_back(audit, curve):
     P = {("a", "x"): 0.1}
     profile = audit.profile(("x", "z"), [0, 0.5])
-    for plot in (curve.plot, profile.plot, curve.points[1].plot, audit.spread(P).plot):
+    contour = audit.contour(("a", "x"), ("a", "z"), [0, 0.2])
+    for plot in (curve.plot, profile.plot, curve.points[1].plot, audit.people(P).plot, contour.plot):
         _, ax = plt.subplots()
         assert plot(ax=ax) is ax
-    _, ax = plt.subplots()
-    assert audit.plot_contour(("a", "x"), ("a", "z"), [0, 0.2], ax=ax) is ax
 
 
 def test_the_look_ends_with_the_picture(curve):
@@ -242,9 +241,10 @@ def test_characters_that_the_font_lacks_are_escaped_whole():
 
 def test_hostile_names_are_drawn_whole_and_without_a_warning(hostile_audit):
     pairs = hostile_audit.graph.pairs
-    profile, worst = hostile_audit.profile(pairs[0], [-0.5, 0, 0.5]), hostile_audit.worst_case(0.2)
+    worst = hostile_audit.worst_case(0.2, search=fs.Search(starts=1))
+    profile = hostile_audit.profile(pairs[0], [-0.5, 0, 0.5])
     contour = hostile_audit.contour(*pairs, [-0.4, 0, 0.4])
-    for plot in (profile.plot, worst.plot, hostile_audit.spread({}).plot, hostile_audit.plot_graph, contour.plot):
+    for plot in (profile.plot, worst.plot, hostile_audit.people({}).plot, hostile_audit.graph.plot, contour.plot):
         ax = plot()
         draw(ax)
         seen, page = ax.figure.get_tightbbox(), ax.figure.bbox_inches

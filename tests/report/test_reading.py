@@ -56,9 +56,9 @@ def test_breaking_points_and_benchmarks_are_the_audits(results):
     facts = [first, shown(blind["value"]), shown(free["breaking_point"]), shown(free["value"])]
     marks = {mark["mark"]: mark for mark in results["marks"]}
     assert (marks["A"]["multiple"], marks["C"]["multiple"]) == (1, 3)
-    rivals = {rival["predictor"]: rival["as_unfair_from"] for rival in results["rivals"]}
-    assert rivals["unconstrained"] is None
-    facts += [shown(rivals["blind"]), f"nowhere up to p_max {shown(results['curve']['points'][-1]['p_max'])}"]
+    others = {other["predictor"]: other["as_unfair_from"] for other in results["comparison"]}
+    assert others["unconstrained"] is None
+    facts += [shown(others["blind"]), f"nowhere up to p_max {shown(results['curve']['points'][-1]['p_max'])}"]
     said("Up to where?", *facts, *(shown(marks[letter]["p_max_pairwise"]) for letter in "AC"))
     assert {(b["first"], b["second"]) for b in results["benchmarks"]} == {("ugpa", "lsat")}
 
@@ -82,9 +82,9 @@ def test_groups_are_the_audits(results):
     said("Who is hurt?", "non-White", *sizes, shown(largest))
 
 
-def test_assumptions_and_other_set_ups_are_the_audits(results):
-    worst = [variant["cfu"] for variant in results["variants"]]
-    assert all(variant["cfu"] > variant["blind"] for variant in results["variants"])
+def test_assumptions_and_other_specifications_are_the_audits(results):
+    worst = [check["cfu"] for check in results["specification_checks"]]
+    assert all(check["cfu"] > check["blind"] for check in results["specification_checks"])
     rows = {group["level"]: group["rows"] for group in results["data"]["groups"]}
     facts = [shown(results["data"]["rows"]), shown(rows["non-White"]), results["agreed"]["reason"]]
     said("What was assumed?", *facts, shown(min(worst)), shown(max(worst)))

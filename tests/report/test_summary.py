@@ -31,8 +31,10 @@ def test_a_profile_says_which_baselines_it_reaches_and_which_fits_are_in_doubt(l
 
 
 def test_a_fit_that_did_not_converge_is_mentioned_in_the_summary(law_audit):
-    doubtful = replace(law_audit.claim, model_a=replace(law_audit.claim.model_a, status=Status.STEP_LIMIT))
-    assert str(Status.STEP_LIMIT) in flat(replace(law_audit, claim=doubtful).summary())
+    claim = law_audit.fitted.claim
+    doubtful = replace(claim, model_a=replace(claim.model_a, status=Status.STEP_LIMIT))
+    audit = replace(law_audit, fitted=replace(law_audit.fitted, claim=doubtful))
+    assert str(Status.STEP_LIMIT) in flat(audit.summary())
     assert str(Status.STEP_LIMIT) not in flat(law_audit.summary())
 
 
@@ -73,7 +75,7 @@ def test_with_several_pairs_a_curve_speaks_of_what_the_search_found():
         ("pairwise", "the errors of some pair by more than 0.2"),
         ("spectral", "spectral budget p_max"),
     ):
-        curve = audit.curve([0.2, 0.4], budget=budget)
+        curve = audit.curve([0.2, 0.4], budget=budget, search=fs.Search(starts=1))
         level = {"blind": (curve.points[0].value + curve.points[1].value) / 2}
         text = flat(replace(curve, context=replace(curve.context, baselines=level)).summary())
         assert words in text

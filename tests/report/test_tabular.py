@@ -14,13 +14,14 @@ def audit():
     return fs.Audit.fit(frame, graph, degrees={"x|<b>": 1, "z": 1}, penalty=0, predictor_degree=1)
 
 
+QUICK = fs.Search(starts=1)
 ASKED = {
     "audit": lambda audit: audit,
     "check": lambda audit: audit.check(),
     "profile": lambda audit: audit.profile(("a", "x|<b>"), [0, 0.5]),
-    "worst case": lambda audit: audit.worst_case(0.5),
-    "curve": lambda audit: audit.curve([0, 0.5]),
-    "frontier": lambda audit: audit.frontier(0.5, [1]),
+    "worst case": lambda audit: audit.worst_case(0.5, search=QUICK),
+    "curve": lambda audit: audit.curve([0, 0.5], search=QUICK),
+    "frontier": lambda audit: audit.frontier(0.5, [1], search=QUICK),
 }
 
 
@@ -47,14 +48,14 @@ def test_the_tables_of_a_frontier_show_its_frame(audit):
 def test_a_measure_and_a_scale_of_another_kind_are_named():
     graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 300, random_state=0).frame
-    told = {
+    sentences = {
         "absolute": "the mean size of a prediction's change",
         0.9: "the 0.9 quantile of the size of a prediction's change",
     }
-    for measure, words in told.items():
+    for measure, words in sentences.items():
         text = fs.Audit.fit(frame, graph, max_degree=1, measure=measure).summary().replace("\n", " ")
         assert f"CFU is measured as {words}." in text
     two = frame.assign(y=frame["y"] > 0)
-    text = fs.Audit.fit(two, graph, max_degree=1, predictor_scale="log-odds").summary().replace("\n", " ")
+    text = fs.Audit.fit(two, graph, max_degree=1, predictor=fs.Predictor(scale="log-odds")).summary().replace("\n", " ")
     assert "Predictions are compared by their log-odds." in text
     assert "CFU is measured as" not in text

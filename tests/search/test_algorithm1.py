@@ -21,18 +21,19 @@ def audit():
     return fs.Audit.fit(frame, GRAPH, random_state=0, **options)
 
 
-def problem(audit, p_max, graph=GRAPH):
-    return Problem(audit.fitted.claim, correlation_set(graph, graph.features, p_max), CFU(), 1.0, 1, 1)
+def ascend(audit, p_max, seed=None, budget="pairwise"):
+    return audit.worst_case(p_max, search=fs.Search(method="ascent"), random_state=seed, budget=budget)
 
 
 def test_the_slope_is_the_limit_of_differences_of_log_cfu(audit):
-    search = problem(audit, 0.6)
+    members = correlation_set(fs.Pairwise(), 0.6, GRAPH, GRAPH.features)
+    problem = Problem(audit.fitted.claim, members, CFU(), 1.0, 1, 1)
     rng = np.random.default_rng(0)
     L = np.eye(3) + 0.3 * rng.normal(size=(3, 3))
-    slope = _slope(search, L)
+    slope = _slope(problem, L)
 
     def log_cfu(L):
-        return np.log(search.values(search.budget.point(_matrix(L, search.budget))[None])[0])
+        return np.log(problem.values(members.point(_matrix(L, members))[None])[0])
 
     for j, k in ((0, 0), (1, 0), (2, 1)):
         step = np.zeros((3, 3))
@@ -42,16 +43,17 @@ def test_the_slope_is_the_limit_of_differences_of_log_cfu(audit):
 
 
 def test_the_ascent_climbs_but_not_above_the_search(audit):
-    climbed = audit.worst_case(0.4, method="ascent", random_state=1)
+    climbed = ascend(audit, 0.4, seed=1)
     best = audit.worst_case(0.4)
     assert 0 < climbed.value <= best.value * (1 + 1e-9)
     assert climbed.value > audit.cfu(dict.fromkeys(GRAPH.pairs, 0.05))
     assert (climbed.n_starts, climbed.status) == (1, Status.CONVERGED)
-    assert audit.worst_case(0.4, method="ascent", random_state=1).value == climbed.value
+    assert ascend(audit, 0.4, seed=1).value == climbed.value
 
 
 def test_an_end_outside_the_budget_is_said_so(audit):
-    found = [audit.worst_case(0.95, method="ascent", random_state=seed, min_eigenvalue=0.3) for seed in range(3)]
+    budget = fs.Pairwise(min_eigenvalue=0.3)
+    found = [ascend(audit, 0.95, seed, budget) for seed in range(3)]
     for end in found:
         inside = end.min_eigenvalue >= 0.3 - 1e-9
         assert (end.status is Status.OUTSIDE) == (not inside)
@@ -60,8 +62,7 @@ def test_an_end_outside_the_budget_is_said_so(audit):
 
 def test_forbidden_pairs_share_no_column_and_cliques_have_enough():
     graph = fs.CausalGraph.parse("a -> x, z, v, w; x <-> z <-> v <-> x; v <-> w", protected="a", outcome="y")
-    budget = correlation_set(graph, graph.features, 0.6)
-    mask = _cliques(budget)
+    mask = _cliques(correlation_set(fs.Pairwise(), 0.6, graph, graph.features))
     assert mask.shape == (4, 5)  # three columns for the triangle, two for the pair
     shared = mask @ mask.T > 0
     for j, k in ((0, 3), (1, 3)):
@@ -84,4 +85,4 @@ def test_a_batch_without_a_small_group_is_refused_with_a_sentence():
     graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
     audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, predictor_penalty=0)
     with pytest.raises(SettingError, match="has no unique fit: give a penalty above 0, or method='search'"):
-        audit.worst_case(0.5, method="ascent")
+        ascend(audit, 0.5)

@@ -8,8 +8,10 @@ import pytest
 import fairstress as fs
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError, Status
+from fairstress.functionals.cfu import CFU
+from fairstress.options import read_budget
 from fairstress.search.problem import Problem
-from fairstress.search.search import _best_of_each_class, _mirror_images
+from fairstress.search.search import ALL_SIGNS, _best_of_each_class, _mirror_images
 from fairstress.search.sets import correlation_set
 
 PAIR = ("ugpa", "lsat")
@@ -24,19 +26,24 @@ def audit():
     return fs.Audit.fit(frame, GRAPH, random_state=0, **options)
 
 
-def values(audit, points, budget):
-    return np.array([e.value for e in evaluate_many(audit.fitted.claim, budget.matrix(points))])
+def anew(audit):
+    """The same audit, fitted again: it remembers no fit of Model B."""
+    return audit.refit(penalty=audit.settings.penalty)
+
+
+def values(audit, points, members):
+    return np.array([e.value for e in evaluate_many(audit.fitted.claim, members.matrix(points), CFU())])
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "spectral"])
 @pytest.mark.parametrize("p_max", [0.3, 0.6, 0.9])
 def test_no_point_of_a_dense_scan_is_worse_than_the_worst_case(audit, kind, p_max):
     found = audit.worst_case(p_max, budget=kind)
-    budget = correlation_set(GRAPH, GRAPH.features, p_max, kind=kind)
-    scan = budget.scan(4000, np.random.default_rng(9))
-    assert found.value >= values(audit, scan, budget).max()
-    assert budget.contains(budget.point(found.correlation.to_numpy()))
-    assert found.value == pytest.approx(audit.cfu(found.correlation), rel=1e-9)
+    members = correlation_set(read_budget(kind), p_max, GRAPH, GRAPH.features)
+    scan = members.scan(2000, np.random.default_rng(9))
+    assert found.value >= values(audit, scan, members).max()
+    assert members.contains(members.point(found.correlation.to_numpy()))
+    assert found.value == pytest.approx(anew(audit).cfu(found.correlation), rel=1e-9)
     assert found.scan_value <= found.value
     assert found.status is Status.CONVERGED
     assert 1 <= found.n_agreeing <= found.n_starts
@@ -51,32 +58,33 @@ def test_the_forbidden_pair_of_the_papers_counterexample_gives_a_valid_matrix_an
     P = found.correlation.to_numpy()
     assert P[1, 2] == 0
     assert np.linalg.eigvalsh(P)[0] >= 0.05 - 1e-9
-    angles, radii = np.linspace(0, 2 * np.pi, 721), np.linspace(0, 0.95, 60)
+    angles, radii = np.linspace(0, 2 * np.pi, 361), np.linspace(0, 0.95, 20)
     grid = np.array([(r * np.cos(t), r * np.sin(t)) for t in angles for r in radii])
-    budget = correlation_set(graph, graph.features, 0.9)
-    inside = grid[budget.contains(grid)]
-    best = values(audit, inside, budget).max()
-    # the grid is half a degree wide, so that its best lies a little below the maximum
+    members = correlation_set(fs.Pairwise(), 0.9, graph, graph.features)
+    best = values(audit, grid[members.contains(grid)], members).max()
+    # the grid is one degree wide, so that its best lies a little below the maximum
     assert best <= found.value * (1 + 1e-9)
     assert best >= 0.99 * found.value
 
 
-def test_mirror_images_lead_out_of_a_local_maximum():
-    """Six features whose best value needs one variable's signs turned against the other local maxima."""
-    rng = np.random.default_rng(3)
-    m = int(rng.integers(3, 7))
-    names = [f"x{i}" for i in range(m)]
-    edges = [e for e in itertools.combinations(["a", *names], 2) if rng.random() < 0.6]
-    pairs = [e for e in itertools.combinations(names, 2) if rng.random() < 0.8]
-    graph = fs.CausalGraph(edges=tuple(edges), pairs=tuple(pairs), protected="a", outcome="y", nodes=("a", *names))
-    frame = fs.datasets.simulate(graph, 400, random_state=3).frame
-    degrees = {name: int(rng.integers(1, 3)) for name in names}
-    penalty = float(rng.choice([0.0, 1.0, 50.0]))
-    audit = fs.Audit.fit(
-        frame, graph, degrees=degrees, penalty=penalty, predictor_degree=2, predictor_penalty=1, random_state=0
+def test_mirror_images_lead_out_of_a_local_maximum(monkeypatch):
+    """Five features whose best value needs some variables' signs turned; nine pairs, too many to try every pattern."""
+    names = [f"x{i}" for i in range(5)]
+    graph = fs.CausalGraph.parse(
+        "a -> x0, x1, x2, x3; x1 -> x2; x0, x1, x2 -> x3; x4; x0 <-> x1; x0 <-> x2; x0 <-> x3; x1 <-> x2; x1 <-> x3; "
+        "x1 <-> x4; x2 <-> x3; x2 <-> x4; x3 <-> x4",
+        protected="a",
+        outcome="y",
     )
-    found = audit.worst_case(0.8, starts=4)
-    best = audit.worst_case(0.8, starts=24, random_state=1)
+    assert len(graph.pairs) > ALL_SIGNS
+    frame = fs.datasets.simulate(graph, 200, random_state=6).frame
+    options = {"penalty": 50, "predictor_degree": 2, "predictor_penalty": 1, "random_state": 0}
+    audit = fs.Audit.fit(frame, graph, degrees=dict.fromkeys(names, 1) | {"x1": 2}, **options)
+    found = audit.worst_case(0.8, search=fs.Search(starts=2))
+    monkeypatch.setattr("fairstress.search.search.ROUNDS", 0)
+    alone = audit.worst_case(0.8, search=fs.Search(starts=2))
+    best = audit.worst_case(0.8, search=fs.Search(starts=8), random_state=1)
+    assert alone.value < 0.97 * best.value
     assert found.value >= best.value * (1 - 1e-3)
 
 
@@ -89,7 +97,7 @@ def test_one_pair_is_searched_along_its_whole_interval(law_frame):
     assert -0.88 < p < -0.84
     assert found.value >= audit.profile(PAIR, np.linspace(-0.95, 0.95, 501)).cfu.max()
     assert audit.gradient({PAIR: p})[PAIR] == pytest.approx(0, abs=1e-4)
-    narrow = audit.worst_case(0.95, bounds={PAIR: (0, 0.4)})
+    narrow = audit.worst_case(0.95, budget=fs.Pairwise(bounds={PAIR: (0, 0.4)}))
     assert 0 <= narrow.correlation.loc["ugpa", "lsat"] <= 0.4
     assert narrow.value < found.value
 
@@ -104,13 +112,13 @@ def test_no_budget_leaves_model_a_and_the_same_seed_gives_the_same_result(audit)
     nothing = audit.worst_case(0.0)
     np.testing.assert_array_equal(nothing.correlation, np.eye(3))
     assert nothing.value < 1e-20 * audit.fitted.outcome_variance
-    first, second = (audit.worst_case(0.6, random_state=5) for _ in range(2))
+    first, second = (anew(audit).worst_case(0.6, search=fs.Search(starts=2), random_state=5) for _ in range(2))
     assert first.value == second.value
     np.testing.assert_array_equal(first.correlation, second.correlation)
 
 
 def test_a_summary_says_where_the_worst_case_stands_and_how_sure_it_is(audit):
-    text = audit.worst_case(0.5).summary().replace("\n", " ")
+    text = audit.worst_case(0.5, search=fs.Search(starts=2)).summary().replace("\n", " ")
     assert "The largest CFU found within the pairwise budget p_max = 0.5, least eigenvalue 0.05 is" in text
     assert "ascents ended there" in text
     assert "x <-> z" in text
@@ -118,9 +126,11 @@ def test_a_summary_says_where_the_worst_case_stands_and_how_sure_it_is(audit):
 
 def test_settings_that_make_no_sense_are_refused(audit):
     with pytest.raises(SettingError, match="method is 'guess'"):
-        audit.worst_case(0.3, method="guess")
+        audit.worst_case(0.3, search=fs.Search(method="guess"))
     with pytest.raises(SettingError, match="starts is 0"):
-        audit.worst_case(0.3, starts=0)
+        audit.worst_case(0.3, search=fs.Search(starts=0))
+    with pytest.raises(SettingError, match=r"search is 16: give a value such as Search\(starts=16\)"):
+        audit.worst_case(0.3, search=16)
 
 
 @pytest.mark.parametrize(
@@ -129,21 +139,22 @@ def test_settings_that_make_no_sense_are_refused(audit):
 )
 def test_nhs_reaches_the_known_maxima(nhs_audit, kind, least):
     for p_max, value in zip([0.2, 0.4, 0.6, 0.9], least, strict=True):
-        assert nhs_audit.worst_case(p_max, budget=kind, random_state=0).value >= value
+        found = nhs_audit.worst_case(p_max, budget=kind, search=fs.Search(starts=2), random_state=0)
+        assert found.value >= value
 
 
 def test_starts_hold_a_corner_of_each_class_that_mirror_images_cannot_leave():
     """Around a cycle of pairs the product of signs stays under D P D: one class must not crowd out the other."""
     graph = fs.CausalGraph.parse("a -> x -> z -> v -> u; x <-> z <-> v <-> u <-> x", protected="a", outcome="y")
-    budget = correlation_set(graph, graph.features, 0.5)
+    members = correlation_set(fs.Pairwise(), 0.5, graph, graph.features)
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
-    problem = Problem(None, budget, None, 1.0, 8, 1)  # neither claim nor functional is asked
+    problem = Problem(None, members, None, 1.0, 8, 1)  # neither claim nor functional is asked
     product = signs.prod(axis=1)
     values = product + 0.01 * np.arange(16)  # every corner of one class is better than any of the other
     chosen = _best_of_each_class(problem, signs, values)
     assert sorted(product[chosen]) == [-1, 1]
     assert [values[i] for i in chosen] == [values[product == s].max() for s in (1, -1)]
-    images = _mirror_images(problem, [(budget.extremes(signs[:1])[0], 0.0, Status.CONVERGED)])
+    images = _mirror_images(problem, [(members.extremes(signs[:1])[0], 0.0, Status.CONVERGED)])
     assert (np.sign(images).prod(axis=1) == product[0]).all()
 
 

@@ -42,10 +42,10 @@ def built_in(frame):
 
 
 def test_the_built_in_ridge_as_a_module_gives_the_same_cfu_gradient_and_worst_case(frame, built_in):
-    predictor = built_in.claim.predictor
+    predictor = built_in.fitted.claim.predictor
     terms = dict(zip(predictor.embedding.exponents, predictor.weights, strict=True))
     weights = [terms[powers] for powers in [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]]
-    audit = fs.Audit.fit(frame, GRAPH, predictor=Quadratic(weights, built_in.table.origin).eval(), **SETTINGS)
+    audit = fs.Audit.fit(frame, GRAPH, predictor=Quadratic(weights, built_in.fitted.table.origin).eval(), **SETTINGS)
     assert audit.settings.predictor_gradient == "autograd"
     assert audit.cfu(P) == pytest.approx(built_in.cfu(P), rel=1e-9)
     np.testing.assert_allclose(audit.gradient(P), built_in.gradient(P), rtol=1e-9)
@@ -58,9 +58,7 @@ def test_a_network_of_raw_columns_has_the_gradient_that_differences_find(frame):
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).double().eval()
     by = {
-        kind: fs.Audit.fit(
-            frame, GRAPH, predictor=network, predictor_input="features", predictor_gradient=kind, **SETTINGS
-        )
+        kind: fs.Audit.fit(frame, GRAPH, predictor=fs.Predictor(network, input="features", gradient=kind), **SETTINGS)
         for kind in ("autograd", "differences")
     }
     # lsat is about 37: most of the tanh units are saturated, and the differences lose digits
@@ -86,15 +84,9 @@ def test_a_module_in_training_mode_and_a_gradient_it_cannot_have_are_refused(fra
     network = torch.nn.Linear(2, 1)
     with pytest.raises(SettingError, match=r"in training mode.*call its eval\(\) first"):
         fs.Audit.fit(frame, GRAPH, predictor=network, **SETTINGS)
+    by_hand = fs.Predictor(network.eval(), input=lambda shown: shown[["ugpa", "lsat"]].to_numpy(), gradient="autograd")
     with pytest.raises(SettingError, match="'autograd', which needs a PyTorch module that looks at residuals"):
-        fs.Audit.fit(
-            frame,
-            GRAPH,
-            predictor=network.eval(),
-            predictor_input=lambda shown: shown[["ugpa", "lsat"]].to_numpy(),
-            predictor_gradient="autograd",
-            **SETTINGS,
-        )
+        fs.Audit.fit(frame, GRAPH, predictor=by_hand, **SETTINGS)
 
 
 def test_a_part_in_training_mode_is_refused_too(frame):
@@ -114,5 +106,6 @@ class Step(torch.nn.Module):
 def test_a_module_without_derivatives_is_refused_where_one_is_asked_for_and_searched_without(frame):
     with pytest.raises(SettingError, match="Step gives numbers that PyTorch cannot differentiate by its inputs"):
         fs.Audit.fit(frame, GRAPH, predictor=Step().eval(), **SETTINGS).worst_case(0.2)
-    audit = fs.Audit.fit(frame.iloc[:2000], GRAPH, predictor=Step().eval(), predictor_gradient="none", **SETTINGS)
-    assert audit.worst_case(0.2, starts=1).status is Status.NO_DERIVATIVES
+    step = fs.Predictor(Step().eval(), gradient="none")
+    audit = fs.Audit.fit(frame.iloc[:2000], GRAPH, predictor=step, **SETTINGS)
+    assert audit.worst_case(0.2, search=fs.Search(starts=1)).status is Status.NO_DERIVATIVES

@@ -78,6 +78,10 @@ class Finding:
     advice: str  # degrees with which the pairs could not matter, where there are such
     cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
 
+    def __repr__(self) -> str:
+        pairs = ", ".join(" <-> ".join(pair) for pair in self.pairs[:3]) + ", ..." * (len(self.pairs) > 3)
+        return f"<Finding on {pairs}: {self.verdict}>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Tabular):
@@ -135,6 +139,10 @@ class Check(Tabular):
         from fairstress.report.text.tables import check_table
 
         return check_table(self)
+
+    def __repr__(self) -> str:
+        pairs = f"{len(self.together.pairs)} pair{'s' * (len(self.together.pairs) > 1)}"
+        return f"<Check of {pairs}: {self.together.verdict}; summary() says more>"
 
 
 def check(fitted: Fitted) -> Check:

@@ -101,6 +101,11 @@ class Contour:
 
         return plot_contour(self, ax, baselines=baselines)
 
+    def __repr__(self) -> str:
+        first, second = " <-> ".join(self.first), " <-> ".join(self.second)
+        size = f"{self.grid_first.size} by {self.grid_second.size} correlations"
+        return f"<Contour of {first} and {second}: {size}, CFU up to {np.nanmax(self.cfu):.4g}; to_frame() has them>"
+
 
 def read_axis(grid: Iterable[float] | None) -> list[float]:
     """Check one side of the grid, in rising order; 31 points from -0.9 to 0.9 without one."""

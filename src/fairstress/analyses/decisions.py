@@ -38,6 +38,9 @@ class Extreme:
     correlation: pd.DataFrame  # (m, m)
     status: str  # how the search for it ended
 
+    def __repr__(self) -> str:
+        return f"<Extreme: decisions of {self.share:.3g} of everyone turn>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
@@ -65,6 +68,10 @@ class Decisions:
     worst: pd.DataFrame  # where CFU is largest within the budget
     lowest: Extreme
     highest: Extreme
+
+    def __repr__(self) -> str:
+        shares = f"{self.lowest.share:.3g} to {self.highest.share:.3g}"
+        return f"<Decisions by the threshold {self.threshold:g}: the share that turns is {shares}>"
 
 
 def decisions(fitted: Fitted, threshold: float, worst: WorstCase, budget: Budget, search: Search) -> Decisions:

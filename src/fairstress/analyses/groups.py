@@ -32,7 +32,7 @@ def flip_shares(coding: ProtectedCoding, a: Array, weight: Array, before: Any, a
     for name, which in groups(coding, a, weight):
         names.append(name)
         turns = [flipped(before[which], after[which], direction) for direction in directions]
-        rows.append([float(weight[which] @ turn / weight[which].sum()) for turn in turns])
+        rows.append([float((weight[which] * turn).sum() / weight[which].sum()) for turn in turns])
     return pd.DataFrame(rows, index=pd.Index(names, name=coding.name), columns=list(directions))
 
 
@@ -58,6 +58,6 @@ def mean_predictions_at(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataF
         worlds = [side + table.origin for side in predictions(fitted.claim, point.fit.weights)[:2]]
         for group, which in groups(table.protected, rows.a, rows.weight):
             weight = rows.weight[which]
-            here, there = (float(weight @ side[which] / weight.sum()) for side in worlds)
+            here, there = (float((weight * side[which]).sum() / weight.sum()) for side in worlds)
             means.append((point.p_max, str(group), here, there, here - there))
     return pd.DataFrame(means, columns=["p_max", "group", "factual", "counterfactual", "difference"])

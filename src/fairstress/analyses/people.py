@@ -217,13 +217,17 @@ class People:
         weight = self.weight[who]
         total = float(weight.sum())
         share = weight / total if total else np.full(weight.size, np.nan)
-        summary = {"people": total, "cfu": float(share @ self.cfu[who]), "change": float(share @ self.change[who])}
+        summary = {
+            "people": total,
+            "cfu": float((share * self.cfu[who]).sum()),  # a sum, unlike a product, does not depend on threads
+            "change": float((share * self.change[who]).sum()),
+        }
         if total:
             cfu, persons = self._persons(who)
             summary |= {f"cfu quantile {q:g}": weighted_quantile(cfu, persons, q) for q in quantiles}
         if self.threshold is not None:
             flips = (self.prediction >= self.threshold) != (self.counterfactual_prediction >= self.threshold)
-            summary["flips"] = float(share @ flips[who])
+            summary["flips"] = float((share * flips[who]).sum())
         return summary
 
     def _persons(self, who: Any) -> tuple[Array, Array]:
@@ -238,7 +242,7 @@ class People:
         change, weight = self.change[who], self.weight[who]
         if self.measure.of_all is not None:
             return self.measure.of_all(change[weight > 0], weight[weight > 0])
-        return float(weight @ self.cfu[who] / weight.sum())
+        return float((weight * self.cfu[who]).sum() / weight.sum())
 
     def _column(self, column: Any) -> pd.Series[Any]:
         if isinstance(column, str):

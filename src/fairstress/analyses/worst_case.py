@@ -26,6 +26,7 @@ from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.problem import Problem, Solution
 from fairstress.search.search import search
 from fairstress.search.sets import correlation_set
+from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +177,8 @@ class Solver:
             ascended=steps,
         )
         find = algorithm1 if self.search.method == ASCENT else search
-        solution = find(problem, inherited, np.random.default_rng(self.seed))
+        with one_thread:  # once for all evaluations of a search
+            solution = find(problem, inherited, np.random.default_rng(self.seed))
         if steps:
             steps.finish()
         return _named(solution, problem, self.variables)
@@ -208,7 +210,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
 
 
 def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> WorstCase:
-    """Put names to what a search solution."""
+    """Put names to what a search found."""
     members = problem.members
 
     def named(p: Array) -> pd.DataFrame:

@@ -34,7 +34,6 @@ from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import LOG_ODDS, PROBABILITY
 from fairstress.progress import Progress, Steps
-from fairstress.threads import one_thread
 
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 ROUNDING = 1e-18  # a CFU below this share of the outcome's variance is rounding in a well-conditioned model
@@ -69,14 +68,15 @@ class Fitted:
         if self.claim.condition() > WORST_CONDITION:
             return None
         try:
-            with one_thread:
-                claim = _unpenalised(self)
+            claim = _unpenalised(self)
         except SettingError:
             return None
         return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
 
+    def __repr__(self) -> str:
+        return f"<Fitted claim: {self.table.y.size:,} rows; {self.settings!r}>"
 
-@one_thread
+
 def build(
     table: Table,
     settings: Settings,

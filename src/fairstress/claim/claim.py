@@ -87,6 +87,9 @@ class Claim:
         unit = self.gram / np.outer(scale, scale)
         return max(float(np.linalg.cond(unit[where, where])) for where in self.design.slices)
 
+    def __repr__(self) -> str:
+        return f"<Claim: {self.predictor.name} on {self.rows.a.size:,} distinct rows>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
@@ -131,6 +134,10 @@ class Context:
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name; none where it is no distance from a fair predictor
     baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{name} {level:.4g}" for name, level in self.baselines.items()) or "none"
+        return f"<Context: outcome variance {self.outcome_variance:.4g}; unfairness of baselines: {levels}>"
 
 
 def read_baseline(name: Any, known: Mapping[str, Any]) -> Any:

@@ -123,13 +123,11 @@ def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minim
     return [Evaluation(float(value), fit, None) for value, fit in zip(values, fitted, strict=True)]
 
 
-@one_thread
 def model_b(claim: Claim, P: Array) -> Fit:
     """Fit Model B at one P (m, m)."""
     return fits(claim, P[None])[0]
 
 
-@one_thread
 def predictions(claim: Claim, w_B: Array) -> tuple[Array, Array, Array]:
     """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row.
 
@@ -158,7 +156,8 @@ def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
 def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
     """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
     start, memo = start or claim.model_a, _memo_of(claim.system)
-    keys = [(check_minima, one.tobytes(), start.log_scales.tobytes()) for one in P]
+    origin = start.log_scales.tobytes() + start.weights.tobytes()
+    keys = [(check_minima, one.tobytes(), origin) for one in P]
     known = [memo.get(key) for key in keys]
     new = [i for i, fit in enumerate(known) if fit is None]
     if new:
@@ -167,7 +166,7 @@ def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None
     return [fit for fit in known if fit is not None]
 
 
-Key = tuple[bool, bytes, bytes]  # whether minima were checked, P, and the scales from which the fit set out
+Key = tuple[bool, bytes, bytes]  # whether minima were checked, P, and where the fit set out
 
 
 class _Memo:
@@ -184,6 +183,8 @@ class _Memo:
             return self._fits.get(key)
 
     def put(self, key: Key, fit: Fit) -> Fit:
+        for array in (fit.weights, fit.log_scales, fit.correlation):
+            array.setflags(write=False)  # it is shared from now on
         with self._lock:
             self._fits[key] = fit
             if len(self._fits) * (fit.weights.size + fit.correlation.size) > KEPT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, not_negative, whole_number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How an audit is fitted. What is missing is chosen by cross-validation; in a fitted audit nothing is missing.
 
@@ -33,7 +33,7 @@ class Settings:
     ({'x': 1, 'z': 1}, 0.0, 3)
     """
 
-    degrees: dict[str, int]  # of the structural equations, by feature
+    degrees: dict[str, int] = field(hash=False)  # of the structural equations, by feature
     penalty: float | None  # of the structural equations
     predictor_degree: int | None  # None for a predictor of the user's own
     predictor_penalty: float | None
@@ -103,6 +103,13 @@ class Settings:
     def predictor_penalties_to_try(self) -> tuple[float, ...]:
         """The predictor's penalties to choose from."""
         return self.penalties if self.predictor_penalty is None else (self.predictor_penalty,)
+
+    def __repr__(self) -> str:
+        degrees = ", ".join(f"{name} {degree}" for name, degree in list(self.degrees.items())[:4])
+        more = ", ..." if len(self.degrees) > 4 else ""
+        return (
+            f"<Settings: degrees {degrees}{more}; penalty {self.penalty}; {self.predictor} on {self.predictor_input}>"
+        )
 
 
 # ---------------------------------------------------------------- checks

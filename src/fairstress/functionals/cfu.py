@@ -81,6 +81,9 @@ class CFU:
             weight = weight * (block.a == self.group)
         return weight if self.to is None else weight * (block.a_cf == self.to)
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
 
 def evaluate_cfu(claim: Claim, P: Array) -> Evaluation:
     """CFU of the claim's predictor at one correlation (m, m)."""

@@ -50,6 +50,9 @@ class Flips:
         """No derivative."""
         return
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
 
 def flipped(before: Any, after: Any, direction: str) -> Any:
     """Whose decision turns in a direction."""

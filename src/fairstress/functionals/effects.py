@@ -55,6 +55,9 @@ class TotalEffect:
             c_w += weight_gradient(claim.design, w_A, w_B, counterfactual, g_x=g)
         return self.unit * total / self.n, self.unit * c_w / self.n
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear:
@@ -74,6 +77,9 @@ class Linear:
     def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
         """The function and its constant derivative."""
         return float(w_B @ self.slope), self.slope
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +102,9 @@ class Difference:
         """First less second, and the same of their derivatives."""
         (a, slope), (b, other) = (part.value_and_slope(claim, w_B) for part in (self.first, self.second))
         return a - b, slope - other
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
 def _unlabelled(claim: Claim) -> Claim:

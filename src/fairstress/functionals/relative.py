@@ -39,3 +39,6 @@ class RelativeCFU:
         if known is None or known.rows is not claim.rows:
             known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows)
         return known
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"

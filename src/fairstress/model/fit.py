@@ -222,7 +222,7 @@ def _profile(system: System, P_inverse: Array, t: Array) -> _Point:
     W_T = W.transpose(0, 2, 1)
     Q = moments.C - moments.G @ W
     R = moments.S - W_T @ moments.C - Q.transpose(0, 2, 1) @ W
-    F = (K * R).sum(axis=(1, 2)) + w**2 @ system.penalties + 2 * moments.n * t.sum(axis=1)
+    F = (K * R).sum(axis=(1, 2)) + (w**2 * system.penalties).sum(axis=1) + 2 * moments.n * t.sum(axis=1)
     return _Point(t, w, K, R, Q, N, F)
 
 

@@ -44,6 +44,10 @@ class StructuralModel:
     log_likelihood: float  # without the penalty
     status: Status
 
+    def __repr__(self) -> str:
+        count, likelihood = len(self.weights), f"log likelihood {self.log_likelihood:.2f}"
+        return f"<StructuralModel of {len(self.scales)} equations: {count} weights, {likelihood}>"
+
 
 def name_model(fitted: Fit, design: Design) -> StructuralModel:
     """Put names to weights, scales and correlation."""
@@ -52,9 +56,9 @@ def name_model(fitted: Fit, design: Design) -> StructuralModel:
     terms = [(equation.feature, term) for equation in equations for term in equation.embedding.terms]
     variables = [design.protected.feature, *features] if design.protected else features
     return StructuralModel(
-        weights=pd.Series(fitted.weights, index=pd.MultiIndex.from_tuples(terms, names=["feature", "term"])),
+        weights=pd.Series(fitted.weights.copy(), index=pd.MultiIndex.from_tuples(terms, names=["feature", "term"])),
         scales=pd.Series(fitted.scales, index=variables[-fitted.scales.size :]),
-        correlation=pd.DataFrame(fitted.correlation, index=variables, columns=variables),
+        correlation=pd.DataFrame(fitted.correlation.copy(), index=variables, columns=variables),
         log_likelihood=fitted.log_likelihood,
         status=fitted.status,
     )

@@ -220,13 +220,10 @@ Likelihood = System | ThresholdSystem
 
 def make_system(design: Design, rows: Rows, penalty: float, *, penalise_constant: bool, is_binary: bool) -> Likelihood:
     """Gather what fits need to know from the rows; the protected attribute joins in where it has an equation."""
-    moments = structural_moments(rows, design.equations)
-    penalties = design.penalties(penalty, penalise_constant=penalise_constant)
-    features, protected = System(moments, design.feature_of, penalties), design.protected
-    if protected is None:
-        return features
-    if is_binary:
-        return ThresholdSystem(features, design, rows)
+    penalties, protected = design.penalties(penalty, penalise_constant=penalise_constant), design.protected
+    if protected is None or is_binary:
+        features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
+        return features if protected is None else ThresholdSystem(features, design, rows)
     own = column_penalties(protected.embedding, penalty, penalise_constant=penalise_constant)
     feature_of = np.concatenate([design.feature_of + 1, np.zeros(own.size, dtype=np.intp)])
     return System(structural_moments(rows, design.equations, protected), feature_of, np.concatenate([penalties, own]))

@@ -78,6 +78,9 @@ class PairAlone:
     alone: WorstCase
     forbidden: WorstCase | None  # None where it is the only pair
 
+    def __repr__(self) -> str:
+        return f"<PairAlone {' <-> '.join(self.pair)}: worst {self.alone.functional} {self.alone.value:.4g} alone>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportData:

@@ -160,12 +160,17 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 
 def _renamed(content: dict[str, Any]) -> dict[str, Any]:
     """Results of schema 2: a budget is the name of its kind, and some parts have other names."""
-    names = {"rivals": "comparison", "variants": "specification_checks"}
-    renamed = {names.get(part, part): value for part, value in content.items()}
-    renamed["predictor"] = {**content["predictor"], "robust": _with_kind(content["predictor"].get("sturdier"))}
+    parts = {"rivals": "comparison", "variants": "specification_checks"}
+    renamed = {parts.get(part, part): value for part, value in content.items()}
+    predictor = {key: value for key, value in content["predictor"].items() if key != "sturdier"}
+    renamed["predictor"] = {**predictor, "robust": _with_kind(content["predictor"].get("sturdier"))}
     renamed["agreed"] = _with_kind(content.get("agreed"))
     if content.get("curve"):
         renamed["curve"] = {**content["curve"], "points": [_with_kind(point) for point in content["curve"]["points"]]}
+    if content.get("benchmarks"):
+        columns = {"left_out": "omitted"}
+        rows = content["benchmarks"]
+        renamed["benchmarks"] = [{columns.get(key, key): value for key, value in row.items()} for row in rows]
     return renamed
 
 

@@ -32,7 +32,7 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
     if not problem.has_slopes:
         raise SettingError(
             "method is 'ascent', which follows a gradient, but the predictor has none: give method='search', or "
-            "predictor_gradient='differences' if the predictor is smooth"
+            "gradient='differences' if the predictor is smooth"
         )
     members = problem.members
     mask = _cliques(members)

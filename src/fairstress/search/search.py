@@ -1,4 +1,4 @@
-"""Tool 2: the worst case of a functional within a members.
+"""Tool 2: the worst case of a functional within a budget.
 
 CFU is not concave in the correlation: close to P = I it is a convex quadratic, whose maxima over a convex set lie at
 its extreme points, many of them. So the search is global first: sign patterns, a scan of the whole set and earlier
@@ -34,7 +34,7 @@ NEAR = 0.05  # of the best value: how far below it such an end is still worth a 
 
 
 def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
-    """Find the largest ``sign * functional`` within the members."""
+    """Find the largest ``sign * functional`` within the set."""
     members = problem.members
     coarse = problem
     if members.is_point:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import fairstress as fs
-from fairstress.claim.evaluate import evaluate
+from fairstress.claim.evaluate import model_b
 from fairstress.errors import SettingError
 
 PLAIN = {"penalty": 0.0, "predictor_degree": 1, "predictor_penalty": 0.0}
@@ -28,8 +28,8 @@ def draw(n, graph=WITH_Z, seed=3, weights=TRUTH, **options):
 
 
 def total_effect(audit, feature, correlation):
-    """`Audit.total_effect` of Model B at a correlation: from a = +1, the reference, to -1."""
-    w_B = evaluate(audit.fitted.claim, audit._read(correlation)).fit.weights
+    """`Audit.effect` of Model B at a correlation: from a = +1, the reference, to -1."""
+    w_B = model_b(audit.fitted.claim, audit._read(correlation)).weights
     return audit.effect(feature).values(audit.fitted.claim, w_B[None])[0]
 
 
@@ -41,10 +41,10 @@ def test_the_induced_correlation_is_that_of_the_errors_that_hold_z():
     draws = {n: [draw(n, seed=100 * n + s) for s in range(4)] for n in (1_000, 10_000, 100_000)}
     found = {n: [audit_of(f, WITHOUT_Z).benchmarks(columns=f[["z"]]).found[0] for f in draws[n]] for n in draws}
     error = {n: np.array([b.correlation for b in of_n]) - INDUCED for n, of_n in found.items()}
-    spread = np.array([np.sqrt(np.mean(of_n**2) * n) for n, of_n in error.items()])
+    scaled_error = np.array([np.sqrt(np.mean(of_n**2) * n) for n, of_n in error.items()])
     # the standard error is 0.77 / sqrt(n) in this model: errors shrink with n and keep its size
-    assert (spread > 0.2).all()
-    assert (spread < 2).all()
+    assert (scaled_error > 0.2).all()
+    assert (scaled_error < 2).all()
     assert {b.pair for b in found[1_000]} == {("a", "x")}
     assert [b.errors_with for b in found[100_000]] == pytest.approx([0] * 4, abs=0.01)  # a is a parent of x
 
@@ -156,7 +156,7 @@ def test_multiples_follow_the_rule_of_features():
     frame = draw(1_000)
     (inside,) = audit_of(frame, WITH_Z).benchmarks().found
     (outside,) = audit_of(frame, WITHOUT_Z).benchmarks(columns=frame[["z"]]).found
-    slope = audit_of(frame, WITH_Z).claim.model_a.weights[-1]  # of the index by z, which is standardised
+    slope = audit_of(frame, WITH_Z).fitted.claim.model_a.weights[-1]  # of the index by z, which is standardised
     assert inside.shares(2)[0] == pytest.approx(2 * slope**2, rel=1e-10)
     assert outside.shares(2)[0] == pytest.approx(2 * slope**2 / (slope**2 + 1), rel=1e-10)
 

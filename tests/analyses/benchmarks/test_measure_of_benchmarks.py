@@ -1,4 +1,4 @@
-"""Benchmarks against residuals made by hand, against known truth, and against PySensemakr's stored values."""
+"""Benchmarks beside residuals made by hand, known truth, and PySensemakr's stored values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import fairstress as fs
 from fairstress.errors import DataError, SettingError
 
-STORED = json.loads((Path(__file__).parents[1] / "reference" / "other_programs.json").read_text())
+STORED = json.loads((Path(__file__).parents[2] / "reference" / "other_programs.json").read_text())
 PLAIN = {"penalty": 0.0, "predictor_degree": 1, "predictor_penalty": 0.0}
 TRUTH = {"x": {"a": 0.5, "z": 0.7}, "v": {"a": 0.3, "z": -0.6, "x": 0.4}}
 WITH_Z = fs.CausalGraph.parse("a -> z; a, z -> x, v; x -> v; x <-> v", protected="a", outcome="y")
@@ -47,10 +47,10 @@ def law(law_frame, law_graph):
     return audit_of(law_frame, law_graph, reference="White")
 
 
-# ---------------------------------------------------------------- what leaving out means
+# ---------------------------------------------------------------- what omitting means
 
 
-def test_leaving_out_a_common_cause_induces_the_correlation_of_residuals_made_by_hand(frame):
+def test_omitting_a_common_cause_induces_the_correlation_of_residuals_made_by_hand(frame):
     """The other effects stay those of the full equation; the errors are what A leaves of the rest."""
     a, z, x, v = (frame[name].to_numpy() for name in "azxv")
     w, e_v = least_squares(v, a, z, x)
@@ -76,19 +76,19 @@ def test_the_induced_correlation_tends_to_the_closed_form():
         n: [audit_of(draw(n, seed=s, weights=TRUTH), WITH_Z).benchmarks().found[1].correlation - p for s in range(4)]
         for n in (1_000, 10_000, 100_000)
     }
-    spread = np.array([np.sqrt(np.mean(np.square(of_n)) * n) for n, of_n in error.items()])
+    scaled_error = np.array([np.sqrt(np.mean(np.square(of_n)) * n) for n, of_n in error.items()])
     # the standard error of a correlation is at most 1 / sqrt(n): errors shrink with n and keep its size
-    assert (spread > 0.2).all()
-    assert (spread < 2).all()
+    assert (scaled_error > 0.2).all()
+    assert (scaled_error < 2).all()
 
 
 def test_model_b_at_the_induced_correlation_has_the_weight_of_the_full_equation(law, law_frame):
     """Without sex, or the regions, the audit is biased; at the correlation they induce, Model B is not."""
-    unit = law.table.scaling.deviation
+    unit = law.fitted.table.scaling.deviation
     found = law.benchmarks(columns=law_frame[["sex", "region_first"]], multiples=[1])
-    left_out = found.to_frame().set_index("benchmark")["left_out"]
+    omitted = found.to_frame().set_index("benchmark")["omitted"]
     for name, stored in (("sex", "estimate_with_sex"), ("region_first", "estimate_with_regions")):
-        weight = law.model_b({("ugpa", "lsat"): left_out[name]}).weights["lsat", "ugpa"] * unit[1] / unit[0]
+        weight = law.model_b({("ugpa", "lsat"): omitted[name]}).weights["lsat", "ugpa"] * unit[1] / unit[0]
         assert weight == pytest.approx(STORED["sensemakr_benchmark"][stored], rel=1e-11)
         assert weight != pytest.approx(STORED["sensemakr"]["estimate"], rel=1e-2)
 
@@ -100,7 +100,7 @@ def test_partial_shares_and_their_multiples_are_those_of_sensemakr(law_frame):
     stored = STORED["sensemakr_benchmark"]
     audit = audit_of(law_frame, graph, reference="White")
     (sex,) = (b for b in audit.benchmarks().found if b.name == "sex")
-    cause = fs.sensitivity.strength.HiddenCause(sex.r2_first, sex.r2_second)
+    cause = fs.results.HiddenCause(sex.r2_first, sex.r2_second)
     assert sex.r2_first == pytest.approx(stored["r2_treatment"], rel=1e-10)
     assert cause.r2_second_given_first == pytest.approx(stored["r2_outcome"], rel=1e-10)
     assert [sex.shares(k)[0] for k in (1, 2, 3)] == pytest.approx(stored["r2_treatment_multiples"], rel=1e-10)
@@ -162,7 +162,7 @@ def test_an_effect_that_depends_on_a_parent_is_taken_around_the_hidden_mean(fram
 # ---------------------------------------------------------------- groups, weights, multiples
 
 
-def test_a_group_is_left_out_together_and_may_cancel(frame):
+def test_a_group_is_omitted_together_and_may_cancel(frame):
     extra = draw(400, seed=8)["z"].to_numpy()
     both = frame.assign(t=extra, x=frame["x"] + 0.9 * extra, v=frame["v"] + 0.5 * extra)
     audit = audit_of(both, WITHOUT_Z)
@@ -171,7 +171,7 @@ def test_a_group_is_left_out_together_and_may_cancel(frame):
     a, z, x, v = (both[name].to_numpy() for name in "azxv")
     w, _ = least_squares(v, a, z, extra, x)
     by_hand = np.corrcoef(least_squares(x, a)[1], least_squares(v - w[4] * x, a)[1])[0, 1]
-    assert table.loc["both", "left_out"] == pytest.approx(by_hand, abs=1e-10)
+    assert table.loc["both", "omitted"] == pytest.approx(by_hand, abs=1e-10)
     assert table.loc["z", "correlation"] < 0 < table.loc["t", "correlation"]
     assert abs(table.loc["both", "correlation"]) < 0.5 * table.loc["both", "largest"]
     assert table.loc["both", "variables"] == "z, t"

@@ -9,7 +9,7 @@ import pytest
 from fairstress.analyses.benchmarks.strength import HiddenCause
 from fairstress.errors import SettingError
 
-STORED = json.loads((Path(__file__).parents[1] / "reference" / "other_programs.json").read_text())
+STORED = json.loads((Path(__file__).parents[2] / "reference" / "other_programs.json").read_text())
 SHARES = [(0.01, 0.02), (0.3, 0.3), (0.05, 0.8), (0.9, 0.95), (0.0, 0.4)]
 
 

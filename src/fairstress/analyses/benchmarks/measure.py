@@ -23,7 +23,6 @@ from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.threads import one_thread
 
 # variances, features being standardised
 NOTHING = 1e-24  # rounding
@@ -39,7 +38,6 @@ class Candidate:
     in_model: bool  # whether the audit's equations have it
 
 
-@one_thread
 def benchmarks(
     fitted: Fitted,
     columns: Any = None,

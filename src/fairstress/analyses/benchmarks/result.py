@@ -224,3 +224,8 @@ class Benchmarks:
             P.loc[b.pair[0], b.pair[1]] = P.loc[b.pair[1], b.pair[0]] = b.correlation_at(k)
         sizes = [abs(b.correlation_at(k)) for b in its]
         return {"p_max_pairwise": max(sizes), "p_max_spectral": 1 - float(np.linalg.eigvalsh(P.to_numpy())[0])}
+
+    def __repr__(self) -> str:
+        names = list(dict.fromkeys(b.name for b in self.found))
+        shown = ", ".join(names[:4]) + ", ..." * (len(names) > 4)
+        return f"<Benchmarks of {len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}: {shown}; summary() says more>"

@@ -30,7 +30,6 @@ from fairstress.model.predictor import PolynomialPredictor
 from fairstress.options import Robust, not_negative
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import correlation_set
-from fairstress.threads import one_thread
 
 TOLERANCE = 1e-3  # by which the worst case may exceed that of the cuts
 MAX_ROUNDS = 40  # of cuts for one weight
@@ -69,6 +68,10 @@ class RobustPredictor:
     def cfu(self) -> float:
         """The largest CFU found within the budget."""
         return max(self.worst_case.value, self.cfu_of_cuts)
+
+    def __repr__(self) -> str:
+        where = f"{self.worst_case.budget} budget, p_max = {self.worst_case.p_max:g}"
+        return f"<RobustPredictor of weight {self.weight:g}: R2 {self.r2:.4g}, worst CFU {self.cfu:.4g}; {where}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +170,6 @@ class CuttingPlanes:
         return replace(self.audited, weights=theta, r2=self.accuracy.r2(theta))
 
 
-@one_thread
 def cfu_matrix(claim: Claim, w_B: Array) -> Array:
     """``M_P = mean of d d'`` with ``d = phi(z') - phi(z)``, as (d, d): CFU is ``theta'M_P theta``."""
     predictor, w_A = check_quadratic(claim), claim.model_a.weights

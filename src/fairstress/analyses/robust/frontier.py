@@ -42,6 +42,9 @@ class BaselinePoint:
     baseline: Baseline
     worst_case: WorstCase
 
+    def __repr__(self) -> str:
+        return f"<BaselinePoint {self.baseline.name}: R2 {self.baseline.r2:.4g}, worst CFU {self.worst_case.value:.4g}>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier(Tabular):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -33,22 +34,19 @@ def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
     shared = dict(content)
     if not labels and shared.get("people"):
         shared["people"] = [{**row, "label": None} for row in shared["people"]]
-    text = (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            r=shared,
-            labels=labels,
-            data=Markup(embedded(shared)),
-            style=Markup(_part("page.css")),
-            script=Markup(_script()),
-        )
+    text = _template().render(
+        r=shared,
+        labels=labels,
+        data=Markup(embedded(shared)),
+        style=Markup(_part("page.css")),
+        script=Markup(_script()),
     )
     return str(text)
 
 
-def _environment() -> jinja2.Environment:
-    """Templates that escape whatever is text, and refuse what is not there."""
+@cache
+def _template() -> jinja2.Template:
+    """The page's template, which escapes whatever is text, and refuses what is not there."""
     environment = jinja2.Environment(
         loader=jinja2.DictLoader({TEMPLATE: _part(TEMPLATE)}),
         autoescape=True,
@@ -58,7 +56,7 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     environment.filters.update(number=number, name=name, written=written)
-    return environment
+    return environment.get_template(TEMPLATE)
 
 
 def _part(file: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairstress.analyses.absorption import listed
 from fairstress.errors import Status
-from fairstress.options import Spectral
+from fairstress.options import Budget, Spectral
 
 if TYPE_CHECKING:
     from fairstress.analyses.curve import Curve
@@ -37,6 +37,12 @@ def _takes(worst: WorstCase) -> str:
     return f" A single cause gives a correlation of {size:.3g} only if it explains {share}."
 
 
+def bounded(budget: Budget) -> str:
+    """The bounds that a budget sets to single pairs, as part of a sentence; nothing where it sets none."""
+    limits = (f"{a} <-> {b} from {low:g} to {high:g}" for (a, b), (low, high) in budget.bounds.items())
+    return f", with {listed(limits)}" if budget.bounds else ""
+
+
 def reached(curve: Curve) -> list[str]:
     """Say for each baseline how strong a hidden confounder must be to bring CFU to its unfairness."""
     levels = sorted(curve.context.baselines.items(), key=lambda item: item[1])
@@ -49,8 +55,8 @@ def reached(curve: Curve) -> list[str]:
     if missed:
         noun = "baseline" if len(missed) == 1 else "baselines"
         sentences.append(
-            f"No hidden confounder within p_max = {highest.p_max:g}, the largest budget searched, brings CFU to the "
-            f"unfairness of the {noun} {listed(missed)}{_hedge(curve)}."
+            f"No hidden confounder within p_max = {highest.p_max:g}{_and_bounds(curve)}, the largest budget searched, "
+            f"brings CFU to the unfairness of the {noun} {listed(missed)}{_hedge(curve)}."
         )
     return sentences
 
@@ -65,8 +71,9 @@ def _needed(curve: Curve, name: str, level: float, *, is_first: bool) -> str:
     if not is_first:
         return f"{head} only beyond p_max = {short[-1]:g}; within p_max = {enough:g} it does."
     return (
-        f"Within these budgets {head} only if a hidden confounder {_stronger(curve, short[-1])}; weaker ones cannot "
-        f"bring it there{_hedge(curve)}, and within p_max = {enough:g} one does.{_single(curve, short[-1])}"
+        f"Within these budgets{_and_bounds(curve)} {head} only if a hidden confounder {_stronger(curve, short[-1])}; "
+        f"weaker ones cannot bring it there{_hedge(curve)}, and within p_max = {enough:g} one does."
+        f"{_single(curve, short[-1])}"
     )
 
 
@@ -89,6 +96,10 @@ def _single(curve: Curve, p_max: float) -> str:
 def _is_spectral(curve: Curve) -> bool:
     """Whether the budget is about all pairs together."""
     return isinstance(curve.points[-1].budget, Spectral) and len(curve.points[-1].pairs) > 1
+
+
+def _and_bounds(curve: Curve) -> str:
+    return " and bounds" if curve.points[-1].budget.bounds else ""
 
 
 def _hedge(curve: Curve) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from fairstress.analyses.absorption import listed as _join
 from fairstress.analyses.check import Verdict
 from fairstress.errors import Status
-from fairstress.report.text.implications import beyond, reached
+from fairstress.report.text.implications import beyond, bounded, reached
 from fairstress.report.text.markup import fill, printable
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
     """The sentences about a worst case."""
     pairs = _join(f"{a} <-> {b} {worst.correlation[a][b]:+.3f}" for a, b in worst.pairs)
     floor = f", least eigenvalue {worst.floor:g}" if len(worst.pairs) > 1 else ""
-    budget = f"{worst.budget} budget p_max = {worst.p_max:g}{floor}"
+    budget = f"{worst.budget} budget p_max = {worst.p_max:g}{floor}{bounded(worst.budget)}"
     value = f"The {worst.direction} {worst.functional} found within the {budget}"
     where = f"is {worst.value:.4g}. It stands at {pairs} (smallest eigenvalue {worst.min_eigenvalue:.3g})."
     data = f"The log likelihood there is {-worst.log_likelihood_drop:+.1f} against Model A's{_caution(worst)}."
@@ -87,7 +87,8 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
 def curve_summary(curve: Curve) -> str:
     """Say how the worst case grows with the budget, and what it takes to reach the baselines' unfairness."""
     last = curve.points[-1]
-    lines = [f"Worst case within {last.budget} budgets (least eigenvalue {last.floor:g} at the largest)", ""]
+    floor = f"(least eigenvalue {last.floor:g} at the largest)"
+    lines = [f"Worst case within {last.budget} budgets {floor}{bounded(last.budget)}", ""]
     lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])

@@ -11,6 +11,7 @@ from fairstress.errors import SettingError
 from fairstress.options import RESIDUALS
 from fairstress.report.text.audit import audit_data
 from fairstress.report.text.frontier import frontier_notes
+from fairstress.report.text.implications import bounded
 from fairstress.report.text.markup import Sheet
 from fairstress.report.text.results import (
     cfu_text,
@@ -74,7 +75,9 @@ def curve_table(curve: Curve) -> Sheet:
     units = "CFU in squared units of the outcome; the variance is the outcome's."
     other = f"{last.functional} is not in units of the variance of the outcome."
     notes = (units if of_variance else other, *curve_notes(curve))
-    return Sheet(f"Worst case within {last.budget} budgets{floor}", head, tuple(rows), notes, numeric=True)
+    return Sheet(
+        f"Worst case within {last.budget} budgets{floor}{bounded(last.budget)}", head, tuple(rows), notes, numeric=True
+    )
 
 
 def profile_table(profile: Profile) -> Sheet:
