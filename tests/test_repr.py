@@ -83,7 +83,8 @@ def test_every_result_of_an_audit_is_shown_in_one_line(audit, name):
     assert len(shown) < 200
 
 
-BY_VALUE = {"Benchmark", "BreakingPoint", "Comparison", "HiddenCause", "Level", "SpecificationCheck", "Verdict"}
+BY_VALUE = {"Benchmark", "BreakingPoint", "Check", "Comparison", "Finding", "HiddenCause", "Level", "Settings"}
+BY_VALUE |= {"SpecificationCheck", "Verdict"}
 RECORDS = {"Audit", *fs.results.__all__} - {"Functional"}  # which is a protocol
 
 

@@ -199,7 +199,7 @@ def test_a_robust_predictor_keeps_its_budget_and_search(fit, plan, budget):
 
 
 def test_a_budget_may_be_the_name_of_its_kind(plan):
-    assert plan("[report]", 'budget = "spectral"').report["budget"] == "spectral"
+    assert plan("[report]", 'budget = "spectral"').report["budget"] == fs.Spectral()
     assert plan("[report]", "budget = {}").report["budget"] == fs.Pairwise()
     search = plan("[report]", 'search = {starts = 3, method = "ascent"}').report["search"]
     assert search == fs.Search(starts=3, method="ascent")

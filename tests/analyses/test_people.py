@@ -206,3 +206,14 @@ def test_columns_that_are_not_there_are_refused(people):
     for bins in (-1, "x"):
         with pytest.raises(SettingError, match=f"bins is {bins!r}: give a whole number of at least 1"):
             people.by("lsat", bins=bins)
+
+
+def test_bins_hold_equally_many_people_by_their_weight():
+    frame = fs.datasets.simulate(GRAPH, 200, random_state=0).frame
+    weight = np.where(frame["x"] > 0, 3, 1)
+    settings = {"degrees": {"x": 1, "z": 1}, "penalty": 1, "predictor_degree": 1, "predictor_penalty": 1}
+    pair = {("x", "z"): 0.4}
+    weighted = fs.Audit.fit(frame, GRAPH, sample_weight=weight, **settings).people(pair).by("x", bins=2)
+    repeated = fs.Audit.fit(frame.loc[frame.index.repeat(weight)], GRAPH, **settings).people(pair).by("x", bins=2)
+    assert weighted["people"].tolist() == repeated["people"].tolist()
+    np.testing.assert_allclose(weighted["people"], weight.sum() / 2, atol=3)  # a row is not cut into pieces

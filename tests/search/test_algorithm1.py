@@ -84,5 +84,5 @@ def test_a_batch_without_a_small_group_is_refused_with_a_sentence():
     frame = pd.DataFrame({"a": a, "x": x, "z": z, "y": x + z + rng.standard_normal(5000)})
     graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
     audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, predictor_penalty=0)
-    with pytest.raises(SettingError, match="has no unique fit: give a penalty above 0, or method='search'"):
+    with pytest.raises(SettingError, match="has no unique fit: give a penalty above 0, or search=Search"):
         ascend(audit, 0.5)

@@ -119,3 +119,24 @@ def test_budgets_that_make_no_sense_are_refused(budget, message):
 def test_a_budget_that_holds_no_correlation_is_refused():
     with pytest.raises(SettingError, match=r"no correlation lies within bounds and has eigenvalues of at least 0\.05"):
         make(3, 0.9, fs.Pairwise(bounds=dict.fromkeys(TRIANGLE, (-0.9, -0.8))))
+
+
+@pytest.mark.parametrize("fixed", [("x", "z"), ("a", "x"), ("a", "z")])
+def test_a_scan_moves_along_the_free_pairs_where_one_is_fixed(fixed):
+    graph = fs.CausalGraph.parse("a -> x, z; x <-> z; a <-> x; a <-> z", protected="a", outcome="y")
+    budget = fs.Pairwise(bounds={fixed: (0.0, 0.0)})
+    members = correlation_set(budget, 0.9, graph, ("a", "x", "z"))
+    points = members._hit_and_run(200, np.random.default_rng(0))
+    free = members.high > members.low
+    assert members.contains(points).all()
+    assert (points[:, ~free] == 0).all()
+    assert (np.ptp(points[:, free], axis=0) > 0.9).all()
+
+
+def test_a_budget_with_a_fixed_pair_and_one_bounded_at_0_is_searched():
+    graph = fs.CausalGraph.parse("a -> x, z; x <-> z; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=1, predictor_degree=1, random_state=0)
+    worst = audit.worst_case(0.3, budget=fs.Pairwise(bounds={("x", "z"): (0, 0.2), ("a", "x"): (0, 0)}))
+    assert worst.correlation["a"]["x"] == 0
+    assert 0 <= worst.correlation["x"]["z"] <= 0.2

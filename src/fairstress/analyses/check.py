@@ -7,7 +7,7 @@ moves CFU (a probe at random correlations shows it), or the probe finds 0 and no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
     NO_RULE = "no rule known"  # the probe finds 0, or cannot be made
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """The verdict on some pairs, free together and all others at 0.
 
@@ -74,7 +74,7 @@ class Finding:
     verdict: Verdict
     reason: str  # the proof, or what stands in its way
     cfu: float | None  # of the probes, at penalty 0, the farthest from Model A's; None where nothing was probed
-    correlation: dict[Edge, float]  # where it was found
+    correlation: dict[Edge, float] = field(hash=False)  # where it was found
     advice: str  # degrees with which the pairs could not matter, where there are such
     cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
 
@@ -83,7 +83,7 @@ class Finding:
         return f"<Finding on {pairs}: {self.verdict}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Check(Tabular):
     """What the free pairs can do to CFU at structural penalty 0, together and each alone.
 

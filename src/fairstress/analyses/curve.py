@@ -236,9 +236,12 @@ def find_breaking_point(
     low = below[-1].p_max if below else 0.0
 
     def excess(p_max: float) -> float:
-        known.append(solve(p_max, [point for point in known if point.p_max <= p_max]))
-        steps()
-        return known[-1].value - level
+        at = next((point for point in known if point.p_max == p_max), None)
+        if at is None:
+            at = solve(p_max, [point for point in known if point.p_max <= p_max])
+            known.append(at)
+            steps()
+        return at.value - level
 
     if low < above.p_max and excess(low) < 0:
         optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)

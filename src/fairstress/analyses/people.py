@@ -51,8 +51,8 @@ class People:
      1   129.0 0.612   0.778  0.163
     >>> print(people.by("x", bins=2)[["people", "cfu"]].round(3).reset_index().to_string(index=False))
                    x  people   cfu
-    (-3.592, 0.0567]   150.0 0.667
-     (0.0567, 2.861]   150.0 0.585
+    (-3.592, 0.0563]   150.0 0.667
+     (0.0563, 2.861]   150.0 0.585
     >>> people.quantiles([0.5, 0.9]).round(3).tolist()
     [0.62, 0.791]
     """
@@ -124,7 +124,7 @@ class People:
             A row for each value, with the columns of `by_group`.
         """
         values = self._column(column)
-        return self._by(values if bins is None else _cut(values, bins))
+        return self._by(values if bins is None else _cut(values, bins, self.weight))
 
     def by_levels(self) -> pd.DataFrame:
         """CFU for each pair of levels: those that people have (rows) and those that they are moved to (columns)."""
@@ -334,11 +334,16 @@ def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:
     return pd.DataFrame({"group": group, "cfu": values, "share": share})
 
 
-def _cut(values: pd.Series[Any], bins: Any) -> pd.Series[Any]:
-    """Numbers as intervals of about equally many people."""
+def _cut(values: pd.Series[Any], bins: Any, weight: Array) -> pd.Series[Any]:
+    """Numbers as intervals of about equally many people, each row as many as its weight says."""
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         raise SettingError(f"bins is {bins!r}, but the column holds no numbers: leave bins out")
-    return pd.qcut(values, whole_number(bins, "bins"), duplicates="drop")
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    counted = ~np.isnan(numbers) & (weight > 0)
+    count = whole_number(bins, "bins")
+    inner = [weighted_quantile(numbers[counted], weight[counted], i / count) for i in range(1, count)]
+    edges = sorted({float(np.nanmin(numbers)), *inner, float(np.nanmax(numbers))})
+    return pd.cut(values, edges if len(edges) > 1 else 1, include_lowest=True)
 
 
 def _beside(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, evaluate
@@ -101,18 +100,6 @@ def side_by_side(claim: Claim, w_B: Array, factual: FactualBlock) -> Iterator[tu
 def prediction_change(claim: Claim, counterfactual: Worlds) -> Array:
     """``f(z') - f(z)``, as (g, r): how far the prediction moves with the protected attribute."""
     return np.asarray(claim.predict_worlds(counterfactual) - counterfactual.factual.predicted)
-
-
-def by_levels(table: Table, claim: Claim, w_B: Array) -> pd.DataFrame:
-    """CFU for each pair of levels of the protected attribute, NaN where nobody is moved."""
-    coding = table.protected
-    if coding.levels is None:
-        raise SettingError(f"'{coding.name}' is numeric: CFU by levels needs a protected attribute with levels")
-    pairs = [(a, b) for a in coding.codes for b in (coding.targets or coding.codes) if a != b]
-    frame = pd.DataFrame(np.nan, index=list(coding.levels), columns=list(coding.levels))
-    for a, b in pairs:
-        frame.loc[coding.level(a), coding.level(b)] = CFU(a, b).values(claim, w_B[None])[0]
-    return frame.rename_axis(index=coding.name, columns="moved to")
 
 
 def group_cfu(table: Table, level: Any, to: Any = None) -> CFU:

@@ -31,7 +31,7 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
     """Climb from a small random L, or from the previous budget's solution (curriculum)."""
     if not problem.has_slopes:
         raise SettingError(
-            "method is 'ascent', which follows a gradient, but the predictor has none: give method='search', or "
+            "method is 'ascent', which follows a gradient, but the predictor has none: give search=Search(), or "
             "gradient='differences' if the predictor is smooth"
         )
     members = problem.members
@@ -66,7 +66,7 @@ def _slope(problem: Problem, L: Array) -> Array:
     except np.linalg.LinAlgError:
         raise SettingError(
             f"method is 'ascent', which fits Model B to batches of {BATCH} people, and one of them, without a small "
-            "group perhaps, has no unique fit: give a penalty above 0, or method='search'"
+            "group perhaps, has no unique fit: give a penalty above 0, or search=Search()"
         ) from None
     T = members.p_max * (members.matrix(g) - np.eye(members.size)) * (1 - np.tanh(L @ L.T) ** 2)
     return np.asarray(T @ L) / max(abs(value), 1e-300)

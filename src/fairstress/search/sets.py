@@ -128,7 +128,7 @@ class CorrelationSet:
         p = self.centre()
         for i in range(count):
             for _ in range(2 + len(self.pairs) // 4):
-                direction = rng.standard_normal(p.size)
+                direction = np.where(self.high > self.low, rng.standard_normal(p.size), 0.0)
                 low, high = self._chord(p, direction)
                 p = p + rng.uniform(low, high) * direction
             members[i] = p
@@ -136,7 +136,8 @@ class CorrelationSet:
 
     def _chord(self, p: Array, direction: Array) -> tuple[float, float]:
         """How far the set reaches from a member in a direction, backwards and forwards."""
-        to_low, to_high = (self.low - p) / direction, (self.high - p) / direction
+        free = direction != 0  # along a pair that is fixed there is nowhere to go
+        to_low, to_high = ((end - p)[free] / direction[free] for end in (self.low, self.high))
         back, ahead = np.minimum(to_low, to_high).max(), np.maximum(to_low, to_high).min()
         # P - floor I + t D >= 0 for t between the reciprocals of the extreme eigenvalues of -L^-1 D L^-T
         L = np.linalg.cholesky(self.matrix(p) - (self.floor - SLACK) * np.eye(self.size))
@@ -145,7 +146,7 @@ class CorrelationSet:
         values = np.linalg.eigvalsh(inverse @ D @ inverse.T)
         ahead = min(ahead, -1 / values[0] if values[0] < 0 else np.inf)
         back = max(back, -1 / values[-1] if values[-1] > 0 else -np.inf)
-        return min(0.999 * back, 0.0), max(0.999 * ahead, 0.0)
+        return min(0.0, 0.999 * back), max(0.0, 0.999 * ahead)
 
 
 def _raise_eigenvalues(S: Array, floor: float) -> Array:

@@ -50,7 +50,7 @@ def _benchmark(b: Benchmark, multiples: Iterable[float]) -> str:
     name = b.name if b.members == (b.name,) else f"{b.name} ({_join(b.members)})"
     errors = [f"{end}'s{' latent' * (end == b.latent)}" for end in b.pair]
     shares = f"{_percent(b.r2_first)} of the variance of {errors[0]} error and {_percent(b.r2_second)} of {errors[1]}"
-    head = f"{first} <-> {second}, {name}. Left out of the equations, it explains {shares}, and "
+    head = f"{first} <-> {second}, {name}. Omitted from the equations, it explains {shares}, and "
     if not b.in_model:
         head = f"{first} <-> {second}, {name}. It is not in the graph and explains {shares}; this "
     head += f"correlates the two by {b.correlation:+.3f}."
