@@ -232,9 +232,9 @@ def test_the_summary_and_the_reading_say_the_numbers(law, law_frame):
     found = law.benchmarks(columns=law_frame[["sex"]])
     text = " ".join(found.summary().split())
     assert (
-        "ugpa <-> lsat, race. Omitted from the equations, it explains 3.35 % of the variance of ugpa's error and 8.42 "
-        "% of lsat's, and correlates the two by +0.053. A hidden cause like it, beside it, gives +0.056 at its strength, "
-        "+0.113 at 2 times its strength and +0.169 at 3 times its strength."
+        "ugpa <-> lsat, race. Omitted from the equations, it explains 3.35 % of the variance of ugpa's error and "
+        "8.42 % of lsat's, and correlates the two by +0.053. A hidden cause like it, beside it, gives +0.056 at its "
+        "strength, +0.113 at 2 times its strength and +0.169 at 3 times its strength."
     ) in text
     assert "ugpa <-> lsat, sex. It is not in the graph and explains 2.31 %" in text
     reading = " ".join(found.reading(-0.21).split())
