@@ -107,7 +107,7 @@ class Pairwise:
     Pairwise(min_eigenvalue=0.05, bounds={('ugpa', 'lsat'): (0.0, 0.3)})
     """
 
-    kind: ClassVar[str] = "pairwise"
+    kind: ClassVar[str] = "pairwise"  # its short form
     min_eigenvalue: float = 0.05
     bounds: Bounds = field(default_factory=dict, hash=False)
 
@@ -154,7 +154,7 @@ class Spectral:
     spectral
     """
 
-    kind: ClassVar[str] = "spectral"
+    kind: ClassVar[str] = "spectral"  # its short form
     bounds: Bounds = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

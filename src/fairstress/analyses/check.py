@@ -70,8 +70,8 @@ class Finding:
     ((('a', 'x'),), 'moves CFU')
     """
 
-    pairs: tuple[Edge, ...]
-    verdict: Verdict
+    pairs: tuple[Edge, ...]  # those that are free
+    verdict: Verdict  # what they can do
     reason: str  # the proof, or what stands in its way
     cfu: float | None  # of the probes, at penalty 0, the farthest from Model A's; None where nothing was probed
     correlation: dict[Edge, float] = field(hash=False)  # where it was found
@@ -105,9 +105,9 @@ class Check(Tabular):
              x <-> z cannot matter
     """
 
-    together: Finding
-    alone: tuple[Finding, ...]
-    outcome_variance: float
+    together: Finding  # all pairs
+    alone: tuple[Finding, ...]  # each pair
+    outcome_variance: float  # NaN where CFU is not in its units
 
     @property
     def findings(self) -> tuple[Finding, ...]:

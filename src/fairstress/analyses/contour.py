@@ -55,8 +55,8 @@ class Contour:
            [0, 1, 0]])
     """
 
-    first: Edge
-    second: Edge
+    first: Edge  # the pair along the columns
+    second: Edge  # the pair along the rows
     grid_first: Array  # (g,)
     grid_second: Array  # (h,)
     cfu: Array  # (h, g) squared units of the outcome, NaN outside the budget
@@ -65,7 +65,7 @@ class Contour:
     status: tuple[str, ...]  # (h * g,) how each fit ended, row by row; empty where nothing is fitted
     floor: float  # least eigenvalue
     has_model_a: bool  # whether the other pairs are at 0, so that Model A stands where both correlations are 0
-    context: Context
+    context: Context  # what CFU is compared with
 
     @property
     def is_feasible(self) -> Array:

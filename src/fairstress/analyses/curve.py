@@ -52,9 +52,9 @@ class BreakingPoint:
     The worst case does not reach 50 within the budgets searched: at p_max = 0.5 (pairwise budget) it is 1.956.
     """
 
-    p_max: float | None
-    level: float
-    sentence: str
+    p_max: float | None  # None where the level is not reached
+    level: float  # a CFU
+    sentence: str  # what was found, in words
 
     def __str__(self) -> str:
         return self.sentence
@@ -83,11 +83,11 @@ class Curve(Tabular):
     The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
     """
 
-    points: tuple[WorstCase, ...]
-    own: tuple[WorstCase, ...]
+    points: tuple[WorstCase, ...]  # the worst case for each p_max
+    own: tuple[WorstCase, ...]  # what each point's own search found
     cfu_unpenalised: Array | None  # (len,) at the same correlations, with structural penalty 0
-    context: Context
-    solve: Solver = field(repr=False)
+    context: Context  # what CFU is compared with
+    solve: Solver = field(repr=False)  # finds the worst case for further p_max
 
     def to_frame(self) -> pd.DataFrame:
         """One row per p_max, with a column per pair."""

@@ -34,7 +34,7 @@ class Extreme:
     (0.0, 0.12)
     """
 
-    share: float
+    share: float  # of everyone
     correlation: pd.DataFrame  # (m, m)
     status: str  # how the search for it ended
 
@@ -64,10 +64,10 @@ class Decisions:
     """
 
     threshold: float  # the analyst's; a probability where the outcome has two values
-    model_a: pd.DataFrame
+    model_a: pd.DataFrame  # under Model A
     worst: pd.DataFrame  # where CFU is largest within the budget
-    lowest: Extreme
-    highest: Extreme
+    lowest: Extreme  # the smallest share within the budget
+    highest: Extreme  # the largest share within the budget
 
     def __repr__(self) -> str:
         shares = f"{self.lowest.share:.3g} to {self.highest.share:.3g}"

@@ -60,14 +60,14 @@ class People:
     frame: pd.DataFrame = field(repr=False)  # labelled by the analyst's index
     row: IntArray = field(repr=False)  # position in the analyst's table
     n_rows: int  # of that table
-    weight: Array = field(repr=False)
+    weight: Array = field(repr=False)  # of each row
     prediction: Array = field(repr=False)  # factual
-    counterfactual_prediction: Array = field(repr=False)
-    cfu: Array = field(repr=False)
+    counterfactual_prediction: Array = field(repr=False)  # in the other world
+    cfu: Array = field(repr=False)  # of each row
     a: Array = field(repr=False)  # code of the protected attribute
     a_cf: Array = field(repr=False)  # and of the value that the person is moved to
-    protected: ProtectedCoding = field(repr=False)
-    measure: Measure = field(repr=False)
+    protected: ProtectedCoding = field(repr=False)  # how the protected attribute is coded
+    measure: Measure = field(repr=False)  # what is made of changes
     is_in_units: bool = field(repr=False)  # whether CFU is in squared units of the outcome
     threshold: float | None = field(repr=False)  # of a decision, as predictions are
 

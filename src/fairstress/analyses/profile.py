@@ -52,14 +52,14 @@ class Profile(Tabular):
     False
     """
 
-    pair: Edge
+    pair: Edge  # whose correlation varies
     correlation: Array  # (g,)
     cfu: Array  # (g,) squared units of the outcome
     cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no reliable fit
     log_likelihood: Array  # (g,) of Model B
     log_likelihood_unpenalised: Array | None  # (g,)
-    status: tuple[Status, ...]
-    context: Context
+    status: tuple[Status, ...]  # how each fit ended
+    context: Context  # what CFU is compared with
     reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
 
     @property

@@ -31,10 +31,10 @@ class SpecificationCheck:
     ['as audited', 'penalty 1']
     """
 
-    what: str
+    what: str  # which settings
     cfu: float | None  # worst case within the budget
     blind: float | None  # unfairness of the blind baseline there
-    note: str = ""
+    note: str = ""  # why there is no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Comparison:
     [('audited', 0.27), ('unconstrained', 0.87), ('blind', 0.65)]
     """
 
-    predictor: str
-    cfu_model_a: float
+    predictor: str  # ``audited``, or a baseline's name
+    cfu_model_a: float  # under Model A
     cfu_worst: float  # at the correlation that is worst for the audited predictor within the budget
     as_unfair_from: float | None = None  # least p_max at which the audited one is as unfair, at the same correlation
-    note: str = ""
+    note: str = ""  # why there is no such p_max
 
 
 # ---------------------------------------------------------------- predictors

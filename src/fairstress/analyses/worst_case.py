@@ -67,19 +67,19 @@ class WorstCase(Tabular):
     functional: str  # "CFU" or what was asked for
     direction: str  # "largest" or "smallest"
     value: float  # CFU: squared units of the outcome
-    p_max: float
-    budget: Budget
+    p_max: float  # size of the budget
+    budget: Budget  # its kind, with its options
     floor: float  # least eigenvalue that the budget allows
     correlation: pd.DataFrame  # (m, m)
     pairs: tuple[tuple[str, str], ...]  # the free ones
     log_likelihood: float  # of Model B there; beside Model A's it tells whether the data object
     log_likelihood_drop: float  # Model A's less Model B's
-    min_eigenvalue: float
-    status: Status
-    n_starts: int
-    n_agreeing: int
-    scan_value: float
-    scan_correlation: pd.DataFrame
+    min_eigenvalue: float  # smallest eigenvalue of ``correlation``
+    status: Status  # how the search ended
+    n_starts: int  # ascents
+    n_agreeing: int  # ascents that ended within 0.1 % of the value
+    scan_value: float  # the best value on points spread over the whole set
+    scan_correlation: pd.DataFrame  # where that is, (m, m)
     fit: Fit = field(repr=False)  # of Model B there
     reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
 

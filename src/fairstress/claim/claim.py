@@ -105,11 +105,11 @@ class Baseline:
     ('blind', 1)
     """
 
-    name: str
+    name: str  # ``unconstrained`` or ``blind``
     unfairness: float  # mean squared difference between its predictions and the fair predictor's: the paper's measure
     r2: float  # in-sample share of the variance explained (of the deviance for a two-valued outcome)
-    degree: int
-    penalty: float
+    degree: int  # of its polynomial
+    penalty: float  # of its ridge
     claim: Claim = field(repr=False)  # what gives its own CFU at any P
 
 
@@ -133,7 +133,7 @@ class Context:
     penalty: float  # of the structural equations
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name; none where it is no distance from a fair predictor
-    baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)
+    baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)  # what gives the baselines' own CFU
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level:.4g}" for name, level in self.baselines.items()) or "none"

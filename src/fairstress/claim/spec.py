@@ -36,17 +36,17 @@ class Settings:
     degrees: dict[str, int] = field(hash=False)  # of the structural equations, by feature
     penalty: float | None  # of the structural equations
     predictor_degree: int | None  # None for a predictor of the user's own
-    predictor_penalty: float | None
-    penalise_constant: bool = False
-    max_degree: int = 3
+    predictor_penalty: float | None  # of the built-in predictor
+    penalise_constant: bool = False  # whether constants bear the penalty
+    max_degree: int = 3  # the highest degree that cross-validation tries
     penalties: tuple[float, ...] = ()  # what cross-validation chooses from
     cv: int = 5  # number of folds
     mixed: str = RESIDUAL  # how a feature that fair and unfair paths lead to enters the predictor
-    random_state: int | None = None
+    random_state: int | None = None  # seed of every step that draws random numbers
     predictor_scale: str = PROBABILITY  # of a two-valued outcome
-    measure: Measure = SQUARED
-    embedding: EmbeddingFactory = Polynomial.of
-    user_predictor: UserPredictor | None = None
+    measure: Measure = SQUARED  # what is made of everyone's change of prediction
+    embedding: EmbeddingFactory = Polynomial.of  # makes the embedding of an equation
+    user_predictor: UserPredictor | None = None  # the user's own predictor, where it is audited
 
     @property
     def predictor(self) -> str:

@@ -60,8 +60,8 @@ class CausalGraph:
     outcome: str
     nodes: tuple[str, ...] = ()
     fair_edges: tuple[Edge, ...] = ()
-    features: tuple[str, ...] = field(init=False)
-    protected_columns: tuple[str, ...] = field(init=False)
+    features: tuple[str, ...] = field(init=False)  # in topological order
+    protected_columns: tuple[str, ...] = field(init=False)  # one, or several that are taken together
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__  # the way to fill a frozen record with its canonical form

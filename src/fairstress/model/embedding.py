@@ -19,7 +19,7 @@ Exponents = tuple[int, ...]
 class Input:
     """One variable that enters an embedding."""
 
-    name: str
+    name: str  # of the variable
     is_sign: bool = False  # coded -1/+1, so that its square is 1
     n_values: int | None = None  # how many distinct values the data have; None is "many"
     level: float | None = None  # the code that this input indicates, one of several of an attribute, by 0 and 1
@@ -75,9 +75,9 @@ class Polynomial:
     array([2., 1., 1., 1., 1.])
     """
 
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # names of the monomials
     repeats: Array  # (d,)
-    exponents: tuple[Exponents, ...]
+    exponents: tuple[Exponents, ...]  # of each monomial
     _steps: tuple[tuple[int, int], ...] = field(repr=False)  # column = earlier column * input
     _derivatives: tuple[Array, ...] = field(repr=False)  # per input k: d/dz_k maps weights to weights
 

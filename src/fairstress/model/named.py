@@ -40,9 +40,9 @@ class StructuralModel:
 
     weights: pd.Series[float]  # by (feature, term)
     scales: pd.Series[float]  # standard deviations of the errors, by feature; that of a two-valued attribute is 1
-    correlation: pd.DataFrame
+    correlation: pd.DataFrame  # of the errors, (m, m)
     log_likelihood: float  # without the penalty
-    status: Status
+    status: Status  # how the fit ended
 
     def __repr__(self) -> str:
         count, likelihood = len(self.weights), f"log likelihood {self.log_likelihood:.2f}"

@@ -53,9 +53,9 @@ class Level:
     0.01
     """
 
-    name: str
-    value: float
-    reason: str
+    name: str  # what it is called
+    value: float  # a CFU
+    reason: str  # why it is unacceptable
     source: str = ANALYST  # or a baseline
 
 
@@ -74,8 +74,8 @@ class PairAlone:
     (('a', 'x'), 0.27)
     """
 
-    pair: tuple[str, str]
-    alone: WorstCase
+    pair: tuple[str, str]  # which one
+    alone: WorstCase  # all other pairs at 0
     forbidden: WorstCase | None  # None where it is the only pair
 
     def __repr__(self) -> str:
@@ -97,15 +97,15 @@ class ReportData:
     (0.27, ['baseline unconstrained', 'baseline blind'])
     """
 
-    audit: Audit
+    audit: Audit  # that was asked
     date: str  # when it was collected, as 2020-12-31
     p_max: float  # the size of the budget at which details are shown
     reason: str  # why that size
-    budget: Budget
-    check: Check
-    profiles: tuple[Profile, ...]
-    curve: Curve
-    levels: tuple[Level, ...]
+    budget: Budget  # its kind, with its options
+    check: Check  # what the pairs can do
+    profiles: tuple[Profile, ...]  # one for each pair
+    curve: Curve  # worst cases
+    levels: tuple[Level, ...]  # what is called unacceptable, and by whom
     breaking_points: tuple[BreakingPoint, ...]  # of each level
     group_means: pd.DataFrame  # p_max, group, factual, counterfactual, difference: mean predictions
     predictors: pd.DataFrame  # predictor, group, mean: of the outcome as observed and of each predictor
@@ -113,11 +113,11 @@ class ReportData:
     people_features: pd.DataFrame  # of the same rows: (feature, "factual" or "counterfactual")
     by_group: pd.DataFrame  # group, people, mean, and quantiles of CFU at that size
     decisions: Decisions | None  # that the counterfactual turns, where there is a threshold
-    pairs: tuple[PairAlone, ...]
-    benchmarks: Benchmarks | None
+    pairs: tuple[PairAlone, ...]  # what each pair does to the worst case
+    benchmarks: Benchmarks | None  # None where they are refused
     benchmarks_refused: str  # why there are none
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
-    specification_checks: tuple[SpecificationCheck, ...]
+    specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
     @property

@@ -32,12 +32,12 @@ class Benchmark:
     0.621
     """
 
-    name: str
-    members: tuple[str, ...]
-    pair: Edge
+    name: str  # of the variable or group
+    members: tuple[str, ...]  # the variables that it stands for
+    pair: Edge  # whose errors it could confound
     in_model: bool  # whether the audit's equations have it; otherwise it is among the errors already
-    r2_first: float
-    r2_second: float
+    r2_first: float  # share of the first error's variance
+    r2_second: float  # share of the second error's variance
     alignment: float  # correlation of what it puts into the two; -1 or +1 for one variable in linear equations
     errors_with: float  # correlation of the two errors with it in the equations
     errors_without: float  # and when it is omitted
@@ -126,9 +126,9 @@ class Benchmarks:
     enough.
     """
 
-    found: tuple[Benchmark, ...]
-    multiples: tuple[float, ...]
-    variables: tuple[str, ...]
+    found: tuple[Benchmark, ...]  # one for each variable and pair
+    multiples: tuple[float, ...]  # how many times as strong hidden causes are
+    variables: tuple[str, ...]  # the order of correlation matrices
     pairs: tuple[Edge, ...]  # those that were asked for
 
     def to_frame(self) -> pd.DataFrame:

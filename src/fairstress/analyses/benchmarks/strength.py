@@ -27,8 +27,8 @@ class HiddenCause:
     (0.2, 0.2, 0.1667)
     """
 
-    r2_first: float
-    r2_second: float
+    r2_first: float  # share of the first error's variance
+    r2_second: float  # share of the second error's variance
 
     def __post_init__(self) -> None:
         for name in ("r2_first", "r2_second"):

@@ -53,16 +53,16 @@ class RobustPredictor:
     """
 
     weight: float  # of the worst-case CFU against the mean squared error, or the mean deviance
-    predictor: PolynomialPredictor
+    predictor: PolynomialPredictor  # with its weights
     r2: float  # in-sample share of the variance, or of the deviance, explained
     loss: float  # mean squared error, or deviance, plus ridge penalty, per person
-    worst_case: WorstCase
+    worst_case: WorstCase  # within the budget
     cfu_of_cuts: float  # the largest CFU among the cuts; the worst case is within 0.1 % of it
     shrinkage: float  # c such that the fair predictor, drawn towards its mean by ``mean + c (f - mean)``, has this R2
     gap: float  # how far the objective can be from its minimum for these cuts, as a share of it
     mixture: dict[int, float]  # cuts that bind, by number, and how much each weighs
     rounds: int  # searches for the worst P
-    status: Status
+    status: Status  # how the last search ended
 
     @property
     def cfu(self) -> float:

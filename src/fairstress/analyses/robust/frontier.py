@@ -39,8 +39,8 @@ class BaselinePoint:
     ('blind', 1.16)
     """
 
-    baseline: Baseline
-    worst_case: WorstCase
+    baseline: Baseline  # which one
+    worst_case: WorstCase  # its own, within the same budget
 
     def __repr__(self) -> str:
         return f"<BaselinePoint {self.baseline.name}: R2 {self.baseline.r2:.4g}, worst CFU {self.worst_case.value:.4g}>"
@@ -69,7 +69,7 @@ class Frontier(Tabular):
     """
 
     points: tuple[RobustPredictor, ...]  # from weight 0 on
-    baselines: tuple[BaselinePoint, ...]
+    baselines: tuple[BaselinePoint, ...]  # with their own worst cases
     cuts: tuple[pd.DataFrame, ...]  # (m, m) each
     outcome_variance: float  # NaN where CFU is not in its units
     explained: str = "R2"  # what accuracy is: "deviance explained" for a two-valued outcome
