@@ -1,6 +1,7 @@
 """What a user holds: a claim of counterfactual fairness on some data, and every question that can be put to it.
 
-The class holds what a fit has made and hands each question to the room that answers it. It computes nothing itself.
+The class holds what a fit has made and hands each question to the room that answers it; it does no mathematics of its
+own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairstress import options
 from fairstress.analyses.benchmarks.measure import benchmarks
@@ -131,7 +132,7 @@ class Audit:
         cv: Folds = 5,
         sample_weight: ArrayLike | None = None,
         penalise_constant: bool = False,
-        embedding: EmbeddingFactory = Polynomial.of,
+        embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
         outcome_type: str | None = None,
         predictor: Predictor | Any = None,
@@ -235,12 +236,12 @@ class Audit:
             random_state=seed,
             predictor_scale=check_scale(option.scale, table),
             measure=read_measure(measure),
-            embedding=embedding,
+            embedding=embedding or Polynomial.of,
             user_predictor=read_user_predictor(option, seed),
         )
         wanted = None if robust is None else read_robust(robust)
         audit = cls(build(table, settings, folds, progress=progress))
-        return audit if wanted is None else audit._made_robust(wanted, None)
+        return audit if wanted is None else audit._made_robust(wanted, None, progress)
 
     # ------------------------------------------------------------ what was fitted
 
@@ -318,7 +319,7 @@ class Audit:
         """
         given = None if degrees is None else read_degrees(degrees, self.graph)
         changed = None if penalty is None else options.not_negative(penalty, "penalty")
-        rows = None if keep is None else np.asarray(keep, dtype=bool)
+        rows = None if keep is None else _read_keep(keep)
         fitted = refit(self.fitted, degrees=given, penalty=changed, keep=rows)
         return self if fitted is self.fitted else replace(self, fitted=fitted)
 
@@ -375,8 +376,8 @@ class Audit:
         """Counterfactual unfairness of each row of the table if the errors have this correlation.
 
         A row's CFU is the squared change of its prediction from the factual to the counterfactual world under Model B,
-        the mean over the levels that it is moved to. It is missing for rows that are moved nowhere. `people` has
-        predictions and features beside it.
+        or what the audit's measure makes of it, the mean over the levels that it is moved to. It is missing for rows
+        that are moved nowhere. `people` has predictions and features beside it.
 
         Parameters
         ----------
@@ -387,7 +388,7 @@ class Audit:
         Returns
         -------
         Series
-            In squared units of the outcome, labelled and ordered as the table.
+            In squared units of the outcome unless the measure is another, labelled and ordered as the table.
 
         Examples
         --------
@@ -402,7 +403,7 @@ class Audit:
         return pd.Series(values, index=self.fitted.table.index, name="cfu")
 
     def gradient(self, correlation: Correlation) -> pd.Series[float]:
-        """Exact derivative of CFU by the correlation of each pair of the graph.
+        """Derivative of CFU by the correlation of each pair of the graph, exact if the predictor's own is.
 
         Parameters
         ----------
@@ -1069,9 +1070,12 @@ class Audit:
         <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003873; curve.summary() says more>
         """
         from fairstress.report.data import collect
-        from fairstress.report.html.page import write_page
+        from fairstress.report.html.page import check_path, write_page
         from fairstress.report.json import report_results
 
+        labels = options.flag(labels, "labels")
+        if path is not None:
+            check_path(path)
         data = collect(
             self,
             p_max,
@@ -1137,6 +1141,14 @@ class Audit:
             f"CFU has no gradient, because the predictor's gradient is '{claim.predictor.gradient}': give "
             "'differences' if the predictor is smooth"
         )
+
+
+def _read_keep(keep: ArrayLike) -> NDArray[np.bool_]:
+    """Read one truth value per row."""
+    rows = np.asarray(keep)
+    if rows.dtype != np.bool_:
+        raise SettingError(f"keep holds values of type {rows.dtype}: give True or False for each row")
+    return rows
 
 
 def _optional(read: Callable[[Any, str], Any], value: Any, name: str) -> Any:

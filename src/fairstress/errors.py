@@ -87,6 +87,7 @@ class Status(StrEnum):
     NO_DERIVATIVES = (
         "The search used no derivatives, only values at the points that it compared: a more extreme value may exist."
     )
+    LOCAL = "The ascent ended at a local maximum, as Algorithm 1 does: a more extreme value may exist."
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use search=Search()."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
     CUT_LIMIT = "The robust predictor ran out of steps before it converged: treat it as approximate."

@@ -29,7 +29,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
 from fairstress.inputs.supervised import graph_of
-from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.embedding import EmbeddingFactory
 from fairstress.options import LOG_ODDS, Predictor, Robust
 
 
@@ -131,7 +131,6 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         with_outcome = _beside(frame, graph.outcome, y)
         own = ("graph", "protected", "outcome", "columns")
         settings = {key: value for key, value in self.get_params(deep=False).items() if key not in own}
-        settings["embedding"] = self.embedding or Polynomial.of
         settings["cv"] = _splits(self.cv, y)
         if self.robust is not None and outcome_type == CLASSES:
             settings["predictor"] = Predictor(scale=LOG_ODDS)  # where a robust predictor can be found

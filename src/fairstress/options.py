@@ -19,6 +19,8 @@ Bounds = Mapping[Pair, tuple[float, float]]
 
 RESIDUALS, FEATURES = "residuals", "features"  # what a predictor looks at
 PROBABILITY, LOG_ODDS = "probability", "log-odds"  # scales on which predictions of a two-valued outcome are compared
+AUTOGRAD, DIFFERENCES, NO_GRADIENT = "autograd", "differences", "none"  # where derivatives come from
+GRADIENTS = (AUTOGRAD, DIFFERENCES, NO_GRADIENT)
 SEARCH, ASCENT = "search", "ascent"  # how the worst case is sought
 
 
@@ -50,7 +52,7 @@ def not_negative(value: Any, name: str) -> float:
 
 def finite(value: Any, name: str, *, zero: bool = True) -> float:
     """Read a finite number, other than 0 where ``zero`` is False."""
-    number = math.nan if isinstance(value, str) else _as_float(value)
+    number = _as_float(value)
     if not math.isfinite(number) or (number == 0 and not zero):
         raise SettingError(f"{name} is {value!r}: give a finite number{'' if zero else ' other than 0'}")
     return number
@@ -78,7 +80,9 @@ def is_positive(value: Any) -> bool:
 
 
 def _as_float(value: Any) -> float:
-    """The number, or NaN where there is none."""
+    """The number, or NaN where there is none; text and truth values are none."""
+    if isinstance(value, str) or type(value).__name__ in ("bool", "bool_"):
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -114,6 +118,11 @@ class Pairwise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_eigenvalue", share(self.min_eigenvalue, "min_eigenvalue"))
         object.__setattr__(self, "bounds", _read_bounds(self.bounds))
+
+    @property
+    def least_size(self) -> float:
+        """The smallest p_max that the bounds allow."""
+        return _least_size(self.bounds)
 
     def floor(self, p_max: float, n_pairs: int) -> float:
         """The least eigenvalue that P may have.
@@ -160,6 +169,11 @@ class Spectral:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", _read_bounds(self.bounds))
 
+    @property
+    def least_size(self) -> float:
+        """The smallest p_max that the bounds allow."""
+        return _least_size(self.bounds)
+
     def floor(self, p_max: float, n_pairs: int) -> float:
         """The least eigenvalue that P may have.
 
@@ -196,25 +210,39 @@ def read_budget(budget: Any) -> Budget:
 def _read_bounds(bounds: Any) -> dict[Pair, tuple[float, float]]:
     if not isinstance(bounds, Mapping):
         raise SettingError(f"bounds is {bounds!r}: give {{('a', 'b'): (lower, upper)}}, or leave it out")
-    return {_read_ends(pair): _read_limits(pair, limits) for pair, limits in bounds.items()}
+    read: dict[Pair, tuple[float, float]] = {}
+    for pair, limits in bounds.items():
+        ends = _read_ends(pair)
+        if ends in read or ends[::-1] in read:
+            raise SettingError(f"bounds names the pair {' <-> '.join(ends)} twice: give it once")
+        read[ends] = _read_limits(ends, limits)
+    return read
 
 
 def _read_ends(pair: Any) -> Pair:
     ends = tuple(pair) if isinstance(pair, tuple | list) else ()
-    if len(ends) != 2 or not all(isinstance(end, str) for end in ends):
+    if len(ends) != 2 or not all(isinstance(end, str) for end in ends) or ends[0] == ends[1]:
         raise SettingError(f"bounds names {pair!r}: give a pair as a tuple of two names, such as ('ugpa', 'lsat')")
     return ends
 
 
 def _read_limits(pair: Pair, limits: Any) -> tuple[float, float]:
     shown = " <-> ".join(pair)
-    try:
-        least, most = (float(limit) for limit in limits)
-    except (TypeError, ValueError):
-        raise SettingError(f"the bounds of {shown} are {limits!r}: give a lower and an upper number") from None
+    least, most = (_as_float(limit) for limit in limits) if _is_two(limits) else (math.nan, math.nan)
+    if math.isnan(least) or math.isnan(most):
+        raise SettingError(f"the bounds of {shown} are {limits!r}: give a lower and an upper number")
     if not -1 <= least <= most <= 1:
         raise SettingError(f"the bounds of {shown} are {limits!r}: give -1 <= lower <= upper <= 1")
     return least, most
+
+
+def _is_two(limits: Any) -> bool:
+    return isinstance(limits, tuple | list) and len(limits) == 2
+
+
+def _least_size(bounds: Bounds) -> float:
+    """The smallest p_max that all bounds allow."""
+    return max((max(low, -high, 0.0) for low, high in bounds.values()), default=0.0)
 
 
 def _plain_bounds(bounds: Bounds) -> dict[str, list[float]]:
@@ -307,6 +335,14 @@ class Predictor:
             )
         if self.scale not in (PROBABILITY, LOG_ODDS):
             raise SettingError(f"the predictor's scale is {self.scale!r}: give '{PROBABILITY}' or '{LOG_ODDS}'")
+        if isinstance(self.model, Predictor):
+            raise SettingError("the predictor's model is a Predictor already: give the model itself")
+        named = isinstance(self.gradient, str) and self.gradient in GRADIENTS
+        if not (self.gradient is None or callable(self.gradient) or named):
+            raise SettingError(
+                f"the predictor's gradient is {self.gradient!r}: give 'none', 'differences' for a smooth predictor, "
+                "'autograd' for a PyTorch module, or a function that gives the derivatives"
+            )
         if self.model is None and (self.input != RESIDUALS or self.gradient is not None):
             raise SettingError(
                 "input and gradient are about a predictor of your own: give one as model; the baselines, which look at "

@@ -20,7 +20,7 @@ class Steps:
     done: int = 0
 
     def __call__(self) -> None:
-        """One more is done, and at least one is left, unless it was the last of those planned."""
+        """One more is done."""
         self.done += 1
         self.total = max(self.total, self.done)
         if self.progress:

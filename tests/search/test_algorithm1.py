@@ -47,7 +47,7 @@ def test_the_ascent_climbs_but_not_above_the_search(audit):
     best = audit.worst_case(0.4)
     assert 0 < climbed.value <= best.value * (1 + 1e-9)
     assert climbed.value > audit.cfu(dict.fromkeys(GRAPH.pairs, 0.05))
-    assert (climbed.n_starts, climbed.status) == (1, Status.CONVERGED)
+    assert (climbed.n_starts, climbed.status) == (1, Status.LOCAL)
     assert ascend(audit, 0.4, seed=1).value == climbed.value
 
 
@@ -86,3 +86,12 @@ def test_a_batch_without_a_small_group_is_refused_with_a_sentence():
     audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, predictor_penalty=0)
     with pytest.raises(SettingError, match="has no unique fit: give a penalty above 0, or search=Search"):
         ascend(audit, 0.5)
+
+
+def test_a_curve_of_ascents_leaves_a_budget_of_0_and_claims_no_whole_search(audit):
+    curve = audit.curve([0, 0.2, 0.4], search=fs.Search(method="ascent"), random_state=1)
+    assert curve.points[0].value <= 1e-20 < 1e-6 < curve.points[1].value < curve.points[2].value
+    text = " ".join(curve.points[-1].summary().split())
+    assert "a more extreme value may exist" in text
+    assert "ascents ended there" not in text
+    assert "The whole interval was searched" not in text

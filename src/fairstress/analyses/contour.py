@@ -17,6 +17,7 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
+from fairstress.options import is_positive
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def contour(
     fitted: Fitted, first: Any, second: Any, grid: Any, held: Array, floor: float, progress: Progress | None = None
 ) -> Contour:
     """Evaluate the claim wherever two pairs' correlations leave P, otherwise as ``held`` (m, m), above the floor."""
-    if not 0 < floor < 1:
+    if not (is_positive(floor) and floor < 1):
         raise SettingError(f"min_eigenvalue is {floor!r}: give a number between 0 and 1")
     graph, names = fitted.graph, fitted.variables
     positions = read_pair(first, graph, names), read_pair(second, graph, names)

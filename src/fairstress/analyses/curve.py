@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
-from fairstress.options import is_positive
+from fairstress.options import is_positive, share
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
@@ -181,7 +182,8 @@ class Curve(Tabular):
     def __repr__(self) -> str:
         first, last = self.points[0], self.points[-1]
         worst = f"up to {last.value:.4g} at p_max = {last.p_max:g}"
-        return f"<Curve of {len(self.points)} {first.budget} budgets: {worst}; summary() says more>"
+        many = f"{len(self.points)} {first.budget} budget{'s' * (len(self.points) > 1)}"
+        return f"<Curve of {many}: {worst}; summary() says more>"
 
     def _sheet(self) -> Sheet:
         from fairstress.report.text.tables import curve_table
@@ -210,13 +212,16 @@ def breaking_point(
     fitted: Fitted, level: Any, definition: str, highest: float, solve: Solver, progress: Progress | None
 ) -> BreakingPoint:
     """The smallest p_max, up to the highest, whose worst case reaches a level."""
-    sizes = [0.0, *np.linspace(0.1, highest, 6).tolist()]
-    if read_definition(level, definition) != SAME_P:
-        return curve(fitted, sizes, solve).breaking_point(level, definition=definition, progress=progress)
-    steps = Steps(len(sizes) + SEARCHES, progress)  # a baseline's own CFU needs no curve of the predictor's
-    point = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
+    least, most = solve.budget.least_size, share(highest, "highest")
+    sizes = sorted({least, *np.linspace(min(max(0.1, least), most), most, 6).tolist()})
+    steps = Steps(len(sizes) + SEARCHES, progress)
+    if read_definition(level, definition) == SAME_P:  # which needs no curve of the predictor's own CFU
+        first = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
+    else:
+        target = read_level(level, fitted.context)
+        first = curve(fitted, sizes, solve, lambda *_: steps())._reaching(target, steps)
     steps.finish()
-    return point
+    return first
 
 
 def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
@@ -233,15 +238,17 @@ def find_breaking_point(
     from scipy import optimize
 
     known = [*below, above]
-    low = below[-1].p_max if below else 0.0
+    low = below[-1].p_max if below else solve.budget.least_size
 
     def excess(p_max: float) -> float:
         at = next((point for point in known if point.p_max == p_max), None)
         if at is None:
-            at = solve(p_max, [point for point in known if point.p_max <= p_max])
+            smaller = [point for point in known if point.p_max <= p_max]
+            at = solve(p_max, sorted(smaller, key=lambda point: point.p_max)[-1:])
             known.append(at)
             steps()
-        return at.value - level
+        # CFU grows about as the square of p_max: its root is nearly a line, which takes fewer searches
+        return at.value - level if level <= 0 else math.sqrt(max(at.value, 0.0)) - math.sqrt(level)
 
     if low < above.p_max and excess(low) < 0:
         optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)

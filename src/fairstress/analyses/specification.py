@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,13 +107,28 @@ def specification_checks(
     fitted: Fitted, p_max: float, budget: Budget, search: Search, steps: Steps
 ) -> tuple[SpecificationCheck, ...]:
     """The worst case within the budget under each plan."""
-    return tuple(
-        _check(fitted, what, p_max, budget, search, **plan) for what, plan in steps.each(plans(fitted).items())
-    )
+    again = _refitter(fitted)
+    asked = steps.each(plans(fitted).items())
+    return tuple(_check(fitted, again, what, p_max, budget, search, **plan) for what, plan in asked)
+
+
+def _refitter(fitted: Fitted) -> Callable[..., Fitted]:
+    """Refits, each part of the rows once."""
+    parts: dict[int, Fitted] = {}
+
+    def again(*, keep: Any = None, **changes: Any) -> Fitted:
+        if keep is None:
+            return refit(fitted, **changes)
+        if id(keep) not in parts:
+            parts[id(keep)] = refit(fitted, keep=keep)
+        return parts[id(keep)]
+
+    return again
 
 
 def _check(
     fitted: Fitted,
+    again: Callable[..., Fitted],
     what: str,
     p_max: float,
     budget: Budget,
@@ -124,7 +140,7 @@ def _check(
 ) -> SpecificationCheck:
     """One plan: ``changes`` of the fit, a ``seed`` to add to the audit's, and who is to ``judge``."""
     try:
-        other = refit(fitted, **changes)
+        other = again(**changes)
         other = other if judge is None else _judged(other, fitted, judge)
         worst = Solver.of(other, budget, search, (fitted.settings.random_state or 0) + seed)(p_max)
         return SpecificationCheck(what, worst.value, other.baselines["blind"].unfairness)

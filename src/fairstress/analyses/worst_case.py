@@ -183,6 +183,11 @@ class Solver:
             steps.finish()
         return _named(solution, problem, self.variables)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Solver of the {'largest' if self.sign > 0 else 'smallest'} {self.functional.name}, {self.budget} budget>"
+        )
+
 
 def bounds(
     fitted: Fitted, functional: Any, p_max: float, budget: Any, search: Any, random_state: Any, progress: Any
@@ -201,7 +206,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
         return functional
     if not callable(functional):
         raise SettingError(
-            f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...) "
+            f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
             "or a function of the frame of counterfactuals"
         )
     claim = fitted.claim

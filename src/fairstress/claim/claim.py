@@ -142,6 +142,8 @@ class Context:
 
 def read_baseline(name: Any, known: Mapping[str, Any]) -> Any:
     """Give what is known of a baseline by its name."""
-    if name not in known:
-        raise SettingError(f"there is no baseline '{name}'{did_you_mean(str(name), known)}")
+    if not isinstance(name, str) or name not in known:
+        choices = " or ".join(repr(one) for one in known)
+        near = did_you_mean(name, known) if isinstance(name, str) else ""
+        raise SettingError(f"there is no baseline {name!r}{near or f': give {choices}'}")
     return known[name]

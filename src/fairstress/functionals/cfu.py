@@ -14,7 +14,7 @@ from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import FactualBlock, Worlds, weight_gradient, worlds
-from fairstress.model.predictor import NO_GRADIENT
+from fairstress.options import NO_GRADIENT
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
 

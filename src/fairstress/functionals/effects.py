@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def effect(table: Table, claim: Claim, feature: str, kind: str = TOTAL, level: A
         DIRECT: direct_effect,
         INDIRECT: indirect_effect,
     }
-    if kind not in makers:
+    if not isinstance(kind, str) or kind not in makers:
         raise SettingError(f"kind is {kind!r}: give '{TOTAL}', '{DIRECT}' or '{INDIRECT}'")
     return makers[kind](table, claim, feature, level)
 
@@ -135,7 +136,7 @@ def total_effect(table: Table, claim: Claim, feature: str, level: Any = None) ->
     ends = coding.ends(level)
     name = f"total effect of {coding.name} on {feature}"
     unit, n = float(table.scaling.deviation[j]), table.rows.n
-    return TotalEffect(j, unit, n, lambda block: coding.effect_weight(block, ends), name)
+    return TotalEffect(j, unit, n, partial(coding.effect_weight, ends=ends), name)
 
 
 def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> Linear:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairstress.claim.claim import Claim
+from fairstress.errors import SettingError
 from fairstress.inputs.rows import Array
 
 
@@ -23,7 +25,13 @@ class OfFrame:
 
     def values(self, claim: Claim, w_B: Array) -> Array:
         """The function of each frame."""
-        return np.array([float(self.function(self.to_frame(w))) for w in w_B])
+        return np.array([self._value(w) for w in w_B])
+
+    def _value(self, w: Array) -> float:
+        value = self.function(self.to_frame(w))
+        if not (isinstance(value, Real | np.generic) and np.isfinite(float(value))):
+            raise SettingError(f"{self.name} gives {value!r}: give a function of the frame to a finite number")
+        return float(value)
 
     def has_slope(self, claim: Claim) -> bool:
         """Never."""
@@ -32,3 +40,6 @@ class OfFrame:
     def value_and_slope(self, claim: Claim, w_B: Array) -> None:
         """No derivative."""
         return
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"

@@ -121,6 +121,9 @@ class Table:
         """Number of rows that have weight."""
         return int((self.weight > 0).sum())
 
+    def __repr__(self) -> str:
+        return f"<Table of {self.y.size:,} rows ({self.rows.a.size:,} distinct)>"
+
 
 def read_table(
     frame: Any,

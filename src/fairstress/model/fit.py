@@ -40,6 +40,9 @@ class Fit:
         """(m,) standard deviations of the errors."""
         return np.asarray(np.exp(self.log_scales))
 
+    def __repr__(self) -> str:
+        return f"<Fit of {self.weights.size} weights: log likelihood {self.log_likelihood:.2f}; {self.status}>"
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class System:

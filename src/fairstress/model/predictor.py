@@ -24,7 +24,7 @@ class Source:
     gather: Callable[[Rows], Array]  # (r, p)
 
 
-ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT = "analytic", "autograd", "differences", "none"
+ANALYTIC = "analytic"  # a gradient by formulas, beside those of `fairstress.options`
 
 
 class AnyPredictor(Protocol):
@@ -98,6 +98,9 @@ class PolynomialPredictor:
 
     def _link(self, linear: Array) -> Array:
         return np.asarray(special.expit(linear)) if self.is_logistic else linear
+
+    def __repr__(self) -> str:
+        return f"<PolynomialPredictor of degree {self.degree}: {self.weights.size} weights, R2 {self.r2:.4g}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,10 +19,10 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.autograd import call_module, check_module, is_module, module_slopes
 from fairstress.model.embedding import Input
-from fairstress.model.predictor import ANALYTIC, AUTOGRAD, DIFFERENCES, NO_GRADIENT, null_deviance
+from fairstress.model.predictor import ANALYTIC, null_deviance
 from fairstress.model.scikit import fit_clone, is_estimator, is_fitted, predictions
 from fairstress.model.view import Lens, RawColumns, View
-from fairstress.options import FEATURES, RESIDUALS, Predictor
+from fairstress.options import AUTOGRAD, DIFFERENCES, FEATURES, NO_GRADIENT, RESIDUALS, Predictor
 
 ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
 
@@ -99,11 +99,6 @@ def _gradient(predictor: Predictor, kind: str) -> Any:
         return AUTOGRAD if differentiable else NO_GRADIENT
     if callable(gradient):
         return gradient
-    if not (isinstance(gradient, str) and gradient in (AUTOGRAD, DIFFERENCES, NO_GRADIENT)):
-        raise SettingError(
-            f"the predictor's gradient is {gradient!r}: give 'none', 'differences' for a smooth predictor, 'autograd' "
-            "for a PyTorch module, or a function that gives the derivatives"
-        )
     if gradient == AUTOGRAD and not differentiable:
         raise SettingError(
             "the predictor's gradient is 'autograd', which needs a PyTorch module that looks at residuals or features: "

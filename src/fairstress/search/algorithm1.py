@@ -36,7 +36,8 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
         )
     members = problem.members
     mask = _cliques(members)
-    L = _from_point(inherited[-1], members, mask) if inherited and members.p_max else _small(mask, rng)
+    follows = bool(inherited) and bool(inherited[-1].any()) and members.p_max > 0  # from 0 no step would lead away
+    L = _from_point(inherited[-1], members, mask) if follows else _small(mask, rng)
     velocity, left = np.zeros_like(L), 0
     for _ in range(STEPS if members.p_max else 0):
         slope = _slope(replace(problem, claim=_batch(problem.claim, rng)), L)
@@ -47,8 +48,8 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
         L = L + step
     p = members.point(_matrix(L, members))
     evaluation = evaluate(problem.claim, members.matrix(p), problem.functional)
-    status = Status.CONVERGED if members.contains(p) else Status.OUTSIDE
-    status = Status.LEFT_SET if status is Status.CONVERGED and left else status
+    status = Status.LEFT_SET if left else Status.LOCAL
+    status = status if members.contains(p) else Status.OUTSIDE
     return Solution(p, evaluation, status, 1, 1, evaluation.value, p)
 
 

@@ -15,7 +15,7 @@ from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array, sample
 from fairstress.model.fit import Fit
-from fairstress.model.predictor import DIFFERENCES
+from fairstress.options import DIFFERENCES
 from fairstress.search.sets import CorrelationSet
 
 SAMPLE = 4096  # people in a sample of the rows

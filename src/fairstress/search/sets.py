@@ -208,5 +208,8 @@ def _limits(
         low[i], high[i] = max(least, -p_max), min(most, p_max)
         if low[i] > high[i]:
             shown = " <-> ".join(pair)
-            raise SettingError(f"the bounds of {shown}, {(least, most)}, do not meet |p| <= p_max = {p_max:g}")
+            raise SettingError(
+                f"the bounds of {shown}, {(least, most)}, do not meet |p| <= p_max = {p_max:g}: raise p_max, or widen "
+                "the bounds"
+            )
     return low, high

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from fairstress.errors import FairstressError
+from fairstress.errors import FairstressError, SettingError
 from fairstress.report.text.markup import printable
 
 TEMPLATE = "page.html.jinja"
@@ -27,6 +27,14 @@ def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = F
         target.write_text(render_page(content, labels=labels), encoding="utf-8")
     except OSError as problem:
         raise FairstressError(f"cannot write the report to {str(target)!r}: {problem.strerror}") from None
+
+
+def check_path(path: Any) -> None:
+    """Refuse, before anything is computed, what is no place to write to."""
+    if not isinstance(path, str | Path):
+        raise SettingError(f"path is {path!r}: give the file to write the report to, such as 'report.html'")
+    if not Path(path).absolute().parent.is_dir():
+        raise SettingError(f"cannot write the report to {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
 
 
 def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:

@@ -17,12 +17,18 @@ SEARCHED = "as far as the search can tell"
 
 def beyond(worst: WorstCase) -> str:
     """Say what confounding within a budget can do, and that more takes more."""
+    if worst.p_max == 0:
+        return ""
     further = "larger" if worst.direction == "largest" else "smaller"
     hedge = f", {SEARCHED}" if len(worst.pairs) > 1 else ""
     return (
-        f"So a hidden confounder within this budget can bring {worst.functional} to {worst.value:.4g}; a {further} "
-        f"value takes one beyond it{hedge}.{_takes(worst)}"
+        f"So a hidden confounder within this budget can bring {_the(worst.functional)} to {worst.value:.4g}; a "
+        f"{further} value takes one beyond it{hedge}.{_takes(worst)}"
     )
+
+
+def _the(functional: str) -> str:
+    return functional if functional.startswith("CFU") else f"the {functional}"
 
 
 def _takes(worst: WorstCase) -> str:

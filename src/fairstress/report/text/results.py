@@ -73,15 +73,17 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
     budget = f"{worst.budget} budget p_max = {worst.p_max:g}{floor}{bounded(worst.budget)}"
     value = f"The {worst.direction} {worst.functional} found within the {budget}"
     where = f"is {worst.value:.4g}. It stands at {pairs} (smallest eigenvalue {worst.min_eigenvalue:.3g})."
-    data = f"The log likelihood there is {-worst.log_likelihood_drop:+.1f} against Model A's{_caution(worst)}."
-    sure = "The whole interval was searched."
-    if len(worst.pairs) > 1:
+    change = round(-worst.log_likelihood_drop, 1) + 0.0
+    data = f"The log likelihood there is {change:+.1f} against Model A's{_caution(worst)}."
+    by_ascent = worst.status in (Status.LOCAL, Status.LEFT_SET, Status.OUTSIDE)
+    sure = "" if by_ascent or worst.p_max == 0 else "The whole interval was searched."
+    if sure and len(worst.pairs) > 1:
         sure = (
             f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value; the best of a scan of "
             f"the whole set is {worst.scan_value:.4g}."
         )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
-    return [f"{value} {where}", data, sure, end]
+    return [sentence for sentence in (f"{value} {where}", data, sure, end) if sentence]
 
 
 def curve_summary(curve: Curve) -> str:
