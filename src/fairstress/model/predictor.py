@@ -221,7 +221,7 @@ def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) ->
 
 def null_deviance(rows: Rows) -> float:
     """``-2 log likelihood`` of a model that gives everyone the mean outcome."""
-    mean = rows.y.sum() / rows.n
+    mean = float(rows.y.sum()) / rows.n
     return -2 * rows.n * float(special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
 
 

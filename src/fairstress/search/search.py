@@ -204,7 +204,7 @@ def _signs(problem: Problem, rng: np.random.Generator) -> Array:
     if q <= ALL_SIGNS:
         return np.array(list(itertools.product([-1.0, 1.0], repeat=q)))
     if not problem.has_slopes:
-        return rng.choice([-1.0, 1.0], (8 * problem.starts, q))
+        return np.asarray(rng.choice([-1.0, 1.0], (8 * problem.starts, q)), dtype=float)
     g, H = _quadratic(problem)
     random = rng.choice([-1.0, 1.0], (4 * problem.starts, q))
     leading = np.linalg.eigh(H)[1].T[::-1][: problem.starts]
