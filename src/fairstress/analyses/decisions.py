@@ -25,13 +25,9 @@ class Extreme:
 
     Examples
     --------
-    >>> import fairstress as fs
-    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
-    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
-    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
-    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2], threshold=0)
-    >>> round(data.decisions.lowest.share, 3), round(data.decisions.highest.share, 3)
-    (0.0, 0.12)
+    >>> independent = pd.DataFrame({"x": [1.0, 0.0], "z": [0.0, 1.0]}, index=["x", "z"])
+    >>> Extreme(0.12, independent, "The computation converged.")
+    <Extreme: decisions of 0.12 of everyone turn>
     """
 
     share: float  # of everyone

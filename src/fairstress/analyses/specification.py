@@ -23,13 +23,8 @@ class SpecificationCheck:
 
     Examples
     --------
-    >>> import fairstress as fs
-    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
-    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
-    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
-    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
-    >>> [one.what for one in data.specification_checks][:2]
-    ['as audited', 'penalty 1']
+    >>> SpecificationCheck("penalty 0", cfu=0.0179, blind=0.0146)
+    SpecificationCheck(what='penalty 0', cfu=0.0179, blind=0.0146, note='')
     """
 
     what: str  # which settings
@@ -44,13 +39,8 @@ class Comparison:
 
     Examples
     --------
-    >>> import fairstress as fs
-    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
-    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
-    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
-    >>> data = audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
-    >>> [(one.predictor, round(one.cfu_worst, 2)) for one in data.comparison]
-    [('audited', 0.27), ('unconstrained', 0.87), ('blind', 0.65)]
+    >>> Comparison("blind", cfu_model_a=0.081, cfu_worst=0.226, as_unfair_from=0.195).as_unfair_from
+    0.195
     """
 
     predictor: str  # ``audited``, or a baseline's name
