@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
-TESTS := src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
+# the longest file first, so that no worker waits for it at the end
+TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
 .PHONY: demo test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference build clean
