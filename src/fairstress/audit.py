@@ -32,13 +32,21 @@ from fairstress.claim.build import Fitted, build, refit
 from fairstress.claim.claim import Baseline, read_baseline
 from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
 from fairstress.claim.measure import read_measure
-from fairstress.claim.spec import Settings, check_scale, read_degrees, read_mixed, read_penalties
+from fairstress.claim.spec import (
+    Settings,
+    check_scale,
+    read_degrees,
+    read_mixed,
+    read_ordered_residuals,
+    read_penalties,
+)
 from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu, group_cfu
 from fairstress.functionals.decisions import EITHER, flips
 from fairstress.functionals.effects import TOTAL, coefficient, effect
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.data import Folds, read_table
+from fairstress.inputs.data import read_table
+from fairstress.inputs.folds import Folds
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
@@ -123,6 +131,7 @@ class Audit:
         reference: Any = None,
         shift: float | None = None,
         contrast: Any = None,
+        kinds: Mapping[str, Any] | None = None,
         degrees: Mapping[str, int] | None = None,
         penalty: float | None = None,
         predictor_degree: int | None = None,
@@ -131,9 +140,12 @@ class Audit:
         penalties: Sequence[float] | None = None,
         cv: Folds = 5,
         sample_weight: ArrayLike | None = None,
+        missing: str = "refuse",
+        cluster: Any = None,
         penalise_constant: bool = False,
         embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
+        ordered_residuals: str = "expected",
         outcome_type: str | None = None,
         predictor: Predictor | Any = None,
         measure: str | float | Callable[[Array, Array], float] = "squared",
@@ -146,7 +158,8 @@ class Audit:
         Parameters
         ----------
         frame
-            A pandas, polars or pyarrow table with a column for every name of the graph.
+            A pandas, polars or pyarrow table with a column for every name of the graph; or a list of such tables, the
+            completed ones of a multiple imputation, with the same people in the same order.
         graph
             The causal graph.
         reference
@@ -157,6 +170,11 @@ class Audit:
         contrast
             Levels, or values of a numeric attribute, that people are moved to; default all other levels. A person's
             CFU is the mean over them.
+        kinds
+            What a column is to be taken for: ``"number"``, ``"log"``, ``"log1p"``, ``"sqrt"``, ``"rank"`` or
+            ``"share"`` for a number on that scale, with ``" by group"`` behind for a scale and weights of each group's
+            own, with ``"zero or "`` before for one that is exactly 0 for many; ``"ordered"``, ``"ordered as levels"``
+            or ``"category"``; or a list of levels, lowest first. Default: told from the column, see `kinds`.
         degrees
             Degree of the embedding by feature; default chosen by cross-validation, feature by feature.
         penalty
@@ -168,10 +186,18 @@ class Audit:
         penalties
             What it chooses a penalty from; default ten from 1e-4 to 1e4.
         cv
-            Its number of contiguous folds, default 5; or splits that test every row once, such as
+            Its number of folds, default 5, to which people are dealt by their values, so that the order of rows does
+            not matter and groups are balanced; ``"contiguous"`` or ``("contiguous", 10)`` for folds of neighbouring
+            rows, as in the paper; or splits that test every row once, such as
             ``list(KFold(5, shuffle=True).split(frame))``.
         sample_weight
             One weight per row, default 1; weight 2 is the row twice.
+        missing
+            ``"refuse"`` (default) missing values, or ``"drop"`` the people who have any; the summary says how many of
+            each group were left out.
+        cluster
+            Name of a column, or labels, of people who belong together, such as schools: everyone of a cluster is in
+            one fold. Default: everyone alone.
         penalise_constant
             Whether constants bear the ridge penalty, as in the paper, default False; CFU then depends on where zero
             lies.
@@ -180,6 +206,10 @@ class Audit:
         mixed
             How a feature that fair and unfair paths lead to enters the predictor: ``"residual"`` (default), or
             ``"fair part"``, the value that Model A gives it with the reference level on unfair edges.
+        ordered_residuals
+            What the built-in predictor sees of ordered features that descend from the protected attribute: their
+            ``"expected"`` error given the level (default), whose CFU under Model A is small but not 0, or nothing,
+            ``"leave out"``.
         outcome_type
             ``"number"`` or ``"classes"``; default classes for an outcome of two values, a number for any other.
         predictor
@@ -193,7 +223,8 @@ class Audit:
             A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: audit the robust predictor that it describes in
             place of the fair one. Default: the fair one.
         random_state
-            Seed of every step that draws random numbers, default None. Fitting draws none, but your own estimator may.
+            Seed of every step that draws random numbers and of the folds, default None, which is 0 for the folds.
+            Fitting draws none, but your own estimator may.
         progress
             Called with (steps done, steps in all); default nobody.
 
@@ -218,11 +249,14 @@ class Audit:
             reference=reference,
             shift=shift,
             contrast=contrast,
+            kinds=kinds,
+            missing=missing,
             sample_weight=sample_weight,
+            cluster=cluster,
             centre_outcome=not constant,  # a penalised constant depends on where zero lies
             outcome_type=outcome_type,
         )
-        folds = table.folds(cv)
+        folds = table.folds(cv, seed or 0)
         settings = Settings(
             degrees=read_degrees(degrees, graph),
             penalty=None if penalty is None else options.not_negative(penalty, "penalty"),
@@ -233,6 +267,7 @@ class Audit:
             penalties=read_penalties(penalties),
             cv=len(folds),
             mixed=read_mixed(mixed),
+            ordered_residuals=read_ordered_residuals(ordered_residuals),
             random_state=seed,
             predictor_scale=check_scale(option.scale, table),
             measure=read_measure(measure),
@@ -256,8 +291,26 @@ class Audit:
         return self.fitted.settings
 
     @property
+    def kinds(self) -> pd.DataFrame:
+        """What each feature was taken for, and why: a row for each, with ``kind``, ``levels`` and ``reason``.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, kinds={"lsat": "number by group"}, max_degree=1)
+        >>> print(audit.kinds[["kind", "reason"]])
+                         kind        reason
+        ugpa           number       numbers
+        lsat  number by group         given
+        """
+        kinds = self.fitted.table.kinds
+        rows = [(str(kind), ", ".join(map(str, kind.levels)), kind.reason) for kind in kinds.values()]
+        return pd.DataFrame(rows, index=list(kinds), columns=["kind", "levels", "reason"])
+
+    @property
     def variables(self) -> tuple[str, ...]:
-        """The order of rows and columns in correlation matrices."""
+        """The order of rows and columns in correlation matrices: all that have an error."""
         return self.fitted.variables
 
     @property
@@ -268,7 +321,7 @@ class Audit:
     @property
     def model_a(self) -> StructuralModel:
         """The guessed model: independent errors."""
-        return name_model(self.fitted.claim.model_a, self.fitted.claim.design)
+        return name_model(self.fitted.claim.model_a, self.fitted.claim.design, self.fitted.table)
 
     def predictor_inputs(self) -> pd.DataFrame:
         """What the audited predictor looks at: a row per person, residuals of the standardised features, or columns.
@@ -398,8 +451,8 @@ class Audit:
         >>> audit.cfu_by_row({("race", "lsat"): 0.2}).round(4).head(3).tolist()
         [0.0038, 0.0058, 0.0098]
         """
-        w_B = model_b(self.fitted.claim, self._read(correlation)).weights
-        values = self.fitted.table.mean_by_row(predictions(self.fitted.claim, w_B)[2])
+        fit = model_b(self.fitted.claim, self._read(correlation))
+        values = self.fitted.table.mean_by_row(predictions(self.fitted.claim, fit)[2])
         return pd.Series(values, index=self.fitted.table.index, name="cfu")
 
     def gradient(self, correlation: Correlation) -> pd.Series[float]:
@@ -444,7 +497,8 @@ class Audit:
         >>> audit.model_b({("race", "lsat"): 0.2}).scales.round(3).to_dict()
         {'ugpa': 0.983, 'lsat': 0.957}
         """
-        return name_model(model_b(self.fitted.claim, self._read(correlation)), self.fitted.claim.design)
+        claim = self.fitted.claim
+        return name_model(model_b(claim, self._read(correlation)), claim.design, self.fitted.table)
 
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.
@@ -467,7 +521,7 @@ class Audit:
         [{'race': 'non-White', 'ugpa': 2.9, 'lsat': 32.4}]
         """
         claim, table = self.fitted.claim, self.fitted.table
-        return counterfactual_frame(table, claim.counterfactual_rows(model_b(claim, self._read(correlation)).weights))
+        return counterfactual_frame(table, claim.counterfactual_rows(model_b(claim, self._read(correlation))))
 
     # ------------------------------------------------------------ along one pair, or two
 
@@ -949,7 +1003,7 @@ class Audit:
             White 18285.0  -0.062  0.106
         non-White  3506.0   0.062  0.089
         """
-        return people(self.fitted, model_b(self.fitted.claim, self._read(correlation)).weights, threshold)
+        return people(self.fitted, model_b(self.fitted.claim, self._read(correlation)), threshold)
 
     # ------------------------------------------------------------ how strong
 

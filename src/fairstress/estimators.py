@@ -24,7 +24,8 @@ from sklearn.utils.validation import (
 from fairstress.audit import Audit
 from fairstress.claim.evaluate import predict_people
 from fairstress.errors import DataError, SettingError
-from fairstress.inputs.data import CLASSES, NUMBER, check_unique, column_names
+from fairstress.inputs.data import CLASSES, NUMBER
+from fairstress.inputs.frames import check_unique, column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array

@@ -18,7 +18,7 @@ import pandas as pd
 from fairstress.audit import Audit
 from fairstress.errors import DataError, SettingError, describe_error, did_you_mean
 from fairstress.inputs.correlation import read_pair
-from fairstress.inputs.data import check_unique
+from fairstress.inputs.frames import check_unique
 from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
 from fairstress.progress import Progress

@@ -3,11 +3,13 @@ from __future__ import annotations
 import re
 import warnings
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import special
 
 import fairstress as fs
 from fairstress.errors import DataError, SettingError
@@ -105,8 +107,9 @@ REFUSED = [
     ({"a": [None] + ["f"] * 30 + ["m"] * 29}, "column 'a' has 1 missing value"),
     ({"y": [NOTHING, *range(59)]}, "column 'y' has 1 missing value"),
     ({"z": [3] * 60}, "column 'z' is constant (3)"),
-    ({"z": ["u", "v"] * 30}, "feature 'z' is not numeric"),
-    ({"z": [True, False] * 30}, "feature 'z' is not numeric"),
+    ({"z": ["u"] * 60}, "column 'z' is constant ('u')"),
+    ({"z": ["u", "v", "w"] * 20}, "'z' is a category of 3 levels without an order and descends from 'a'"),
+    ({"z": pd.date_range("2020", periods=60)}, "feature 'z' is not numeric"),
     ({"a": ["f"] * 60}, "the protected attribute 'a' has one level, 'f'"),
     ({"y": [1.5] * 60}, "the outcome 'y' is 1.5 in every row"),
     ({"y": ["u", "v", "w"] * 20}, "outcome 'y' is not numeric"),
@@ -216,3 +219,178 @@ def test_a_group_with_fewer_rows_than_weights_is_warned_about_with_both_numbers(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fs.Audit.fit(frame(), GRAPH, degrees={"x": 1, "z": 1}, penalty=1)
+
+
+# ---------------------------------------------------------------- kinds
+
+
+def coded(column: str, values, kind=None, **options) -> tuple:
+    """Codes of a feature, row by row, and how they came about."""
+    kinds = None if kind is None else {column: kind}
+    table = read_table(frame(**{column: values}), GRAPH, kinds=kinds, **options)
+    place = GRAPH.features.index(column)
+    return table.rows.x[table.row_of][:, place], table.units.features[place], table
+
+
+@pytest.mark.parametrize("values", [[0, 1], [3.1, 7.7], [False, True], ["no", "yes"]])
+def test_two_values_of_any_type_are_coded_as_signs(values):
+    codes, coding, table = coded("z", values * 30)
+    np.testing.assert_array_equal(codes, [-1.0, 1.0] * 30)
+    np.testing.assert_array_equal(coding.codes, [-1.0, 1.0])
+    scores = [0.0, 1.0] if isinstance(values[0], bool | str) else values
+    np.testing.assert_allclose(table.scaling.undo(np.array([[0.0, -1.0], [0.0, 1.0]]))[:, 1], scores)
+    assert table.kinds["z"].levels == tuple(values)
+
+
+def test_ordered_numbers_are_standardised_as_numbers_are():
+    values = list(np.random.default_rng(3).choice([1, 2, 5], 60))
+    weight = np.random.default_rng(4).random(60)
+    ordered, coding, _ = coded("z", values, sample_weight=weight)
+    number, _, _ = coded("z", values, "number", sample_weight=weight)
+    np.testing.assert_array_equal(ordered, number)
+    np.testing.assert_array_equal(coding.codes, np.unique(number))
+
+
+def test_ordered_text_is_standardised_by_its_place():
+    codes, coding, _ = coded("z", ["low", "mid", "high"] * 20, ["low", "mid", "high"])
+    np.testing.assert_allclose(codes[:3], np.array([-1, 0, 1]) / np.sqrt(2 / 3))
+    np.testing.assert_array_equal(coding.number(codes[:3]), [0, 1, 2])
+
+
+def test_numbers_that_are_listed_in_another_order_count_by_their_place():
+    codes, coding, _ = coded("z", [3, 1, 2] * 20, [3, 1, 2])
+    assert (np.diff(coding.codes) > 0).all()
+    np.testing.assert_array_equal(coding.number(codes[:3]), [0, 1, 2])
+    np.testing.assert_array_equal(coding.decode(codes[:3]), [3, 1, 2])
+
+
+def test_a_category_is_coded_by_its_place_and_not_scaled():
+    graph = fs.CausalGraph.parse("a -> x; z -> x", protected="a", outcome="y")
+    table = read_table(frame(z=["v", "u", "w"] * 20), graph)
+    place = graph.features.index("z")
+    np.testing.assert_array_equal(table.rows.x[table.row_of][:3, place], [1.0, 0.0, 2.0])
+    assert (table.scaling.mean[place], table.scaling.deviation[place]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "forward"), [("log", np.log), ("log1p", np.log1p), ("sqrt", np.sqrt), ("share", special.logit)]
+)
+def test_a_number_is_standardised_on_its_scale(kind, forward):
+    values, weight = np.random.default_rng(5).uniform(0.01, 0.99, 60), np.random.default_rng(6).random(60)
+    codes, _, table = coded("z", values, kind, sample_weight=weight)
+    mean = np.average(forward(values), weights=weight)
+    deviation = np.sqrt(np.average((forward(values) - mean) ** 2, weights=weight))
+    np.testing.assert_allclose(codes, (forward(values) - mean) / deviation)
+    np.testing.assert_allclose((table.scaling.mean[1], table.scaling.deviation[1]), (mean, deviation))
+
+
+@pytest.mark.parametrize("scale", ["number", "log", "log1p", "sqrt", "rank"])
+def test_an_atom_lies_just_below_all_other_codes(scale):
+    values = np.where(np.arange(60) % 3 == 0, 0.0, np.random.default_rng(7).lognormal(2, 1, 60))
+    codes, coding, _ = coded("z", values, f"zero or {scale}")
+    assert set(codes[values == 0]) == {coding.atom_code}
+    lowest = coding.code(nw.from_native(pd.Series([values[values > 0].min()]), series_only=True))[0]
+    assert codes[values > 0].min() == lowest > coding.atom_code
+    if scale == "rank":
+        assert (coding.atom_code + 1e-6) * coding.deviation + coding.mean == pytest.approx(special.ndtri(1 / 3))
+    else:
+        assert lowest - coding.atom_code == pytest.approx(1e-6)
+
+
+def test_an_atom_needs_people_with_weight_and_two_values_above_it():
+    values = np.where(np.arange(60) % 3 == 0, 0.0, np.arange(60) % 4 + 5.0)
+    with pytest.raises(DataError, match="kinds says 'zero or log' for 'z', but nobody with weight has 0: say 'log'"):
+        coded("z", values, "zero or log", sample_weight=values > 0)
+    with pytest.raises(DataError, match=r"those with weight have 1 value\(s\) above 0: it has no scale, leave it out"):
+        coded("z", np.minimum(values, 4.0), "zero or log")
+
+
+def test_a_level_without_weight_is_refused():
+    values = np.arange(60) % 3
+    with pytest.raises(DataError, match="the level 2 of 'z' has no weight: drop its rows, or merge it with another"):
+        coded("z", values, sample_weight=values < 2)
+    with pytest.raises(DataError, match=r"column 'z' is constant \(1\): remove it from the graph"):
+        coded("z", values, sample_weight=values == 1)
+    with pytest.raises(DataError, match=r"column 'z' is constant \(2.5\): remove it from the graph"):
+        coded("z", values + 0.5, sample_weight=values == 2)
+
+
+def test_a_scale_by_group_needs_groups_with_two_values_each():
+    varied = frame()["z"]
+    assert coded("z", varied, "number by group")[2].kinds["z"].by_group
+    message = "which has 1 value(s) in the group 'f' of 'a': a scale of its own needs two; leave ' by group' out, or"
+    with pytest.raises(DataError, match=re.escape(message)):
+        coded("z", varied.where(frame()["a"] == "m", 0.5), "number by group")
+    gain = varied.abs().where(frame()["a"] == "m", np.arange(60) % 2 * 3.0)
+    gain[gain.index[frame()["a"] == "m"][0]] = 0
+    with pytest.raises(DataError, match=re.escape("has 1 value(s) above 0 in the group 'f' of 'a'")):
+        coded("z", gain, "zero or number by group")
+    with pytest.raises(DataError, match="but 'a' is a number and has no groups: leave ' by group' out, or say kinds="):
+        read_table(frame(a=np.arange(60.0)), GRAPH, kinds={"z": "number by group"})
+
+
+# ---------------------------------------------------------------- ordered protected attributes
+
+LEVELS = ("school", "college", "degree")
+
+
+def educated(**options):
+    return read_table(frame(a=[LEVELS[i % 3] for i in range(60)]), GRAPH, **options)
+
+
+def test_ordered_levels_are_coded_in_their_order_whatever_the_reference():
+    for reference, code in ((None, 0.0), ("school", 0.0), ("degree", 2.0)):
+        table = educated(kinds={"a": list(LEVELS)}, reference=reference)
+        coding = table.protected
+        assert (coding.levels, coding.is_ordered, coding.reference_code) == (LEVELS, True, code)
+        assert coding.order == coding.codes == coding.targets == (0.0, 1.0, 2.0)
+        np.testing.assert_array_equal(table.rows.a[table.row_of], np.arange(60) % 3)
+    assert coding.ends("college") == (2.0, 1.0)
+    with pytest.raises(SettingError, match="reference 'none' is not a level of 'a': give 'school', 'college' or"):
+        educated(kinds={"a": list(LEVELS)}, reference="none")
+
+
+def test_an_ordered_categorical_attribute_is_ordered_and_others_are_as_before():
+    column = pd.Categorical([LEVELS[i % 3] for i in range(60)], LEVELS, ordered=True)
+    assert read_table(frame(a=column), GRAPH).protected.levels == LEVELS
+    plain = educated().protected
+    assert (plain.levels, plain.is_ordered) == (("school", "college", "degree"), False)  # the last one sorted is first
+    assert (plain.reference_code, plain.order) == (0.0, (0.0, 1.0, 2.0))
+
+
+def test_numeric_groups_are_a_number_levels_or_ordered_levels():
+    codes = np.arange(60) % 4
+    assert read_table(frame(a=codes), GRAPH).protected.levels is None
+    groups = read_table(frame(a=codes), GRAPH, kinds={"a": "category"}, reference=1).protected
+    assert (groups.levels, groups.is_ordered) == ((1, 0, 2, 3), False)
+    ordered = read_table(frame(a=codes), GRAPH, kinds={"a": "ordered"}).protected
+    assert (ordered.levels, ordered.is_ordered, ordered.reference_code) == ((0, 1, 2, 3), True, 0.0)
+    with pytest.raises(SettingError, match=r"or compare them as groups with kinds=\{'a': 'category'\} or 'ordered'"):
+        read_table(frame(a=codes), GRAPH, reference=1)
+
+
+def test_two_levels_stay_signs_with_the_reference_last():
+    for given, reference, levels in (
+        ("ordered", None, ("f", "m")),
+        (["m", "f"], None, ("m", "f")),
+        (["m", "f"], "m", ("f", "m")),
+    ):
+        coding = read_table(frame(), GRAPH, kinds={"a": given}, reference=reference).protected
+        assert (coding.levels, coding.codes, coding.reference_code) == (levels, (-1.0, 1.0), 1.0)
+        assert not coding.is_ordered
+
+
+def test_a_hidden_cause_of_several_levels_needs_their_order():
+    graph = fs.CausalGraph.parse("a -> x -> z; a <-> z", protected="a", outcome="y")
+    table = frame(a=[LEVELS[i % 3] for i in range(60)])
+    assert read_table(table, graph, kinds={"a": list(LEVELS)}).protected.is_ordered
+    message = "merge levels, say kinds={'a': [levels in order]} if they have an order, or remove its '<->'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_table(table, graph)
+
+
+def test_combinations_of_columns_can_be_ordered_too():
+    graph = fs.CausalGraph.parse("a -> x; b -> x", protected=("a", "b"), outcome="y")
+    table = frame(a=["f", "m"] * 30, b=["old"] * 30 + ["young"] * 30)
+    levels = ["m & old", "f & old", "f & young", "m & young"]
+    assert read_table(table, graph, kinds={"a & b": levels}).protected.levels == tuple(levels)

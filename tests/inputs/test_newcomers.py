@@ -42,6 +42,66 @@ def test_missing_levels_are_refused():
         code_newcomers(frame_of(["f", None] + ["m"] * 10), table)
 
 
+KINDS = {
+    "number": np.arange(12) / 2,
+    "log": np.arange(1, 13.0),
+    "log1p": np.arange(12.0),
+    "sqrt": np.arange(12.0),
+    "rank": np.arange(12.0) ** 3,
+    "share": np.arange(1, 13) / 13,
+    "zero or log": np.arange(12.0) // 2,
+    "zero or rank by group": np.arange(12.0) // 2,
+    "ordered": np.arange(12) % 3,
+    "ordered as levels": np.arange(12) % 5,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_of_any_kind_are_coded_as_they_were(kind):
+    frame = frame_of(["f", "f", "m", "m"] * 3).assign(x=KINDS[kind])
+    table = read_table(frame, GRAPH, kinds={"x": kind}, sample_weight=np.arange(1, 13))
+    np.testing.assert_array_equal(code_newcomers(frame, table).x, table.rows.x[table.row_of])
+
+
+def newcomer(kind, x, value) -> float:
+    """The code of one who was not in the table, in the second row of two."""
+    frame = frame_of(["f", "m"] * 6).assign(x=x)
+    table = read_table(frame, GRAPH, kinds={"x": kind})
+    return code_newcomers(frame.head(2).assign(x=[x[0], value]), table).x[1, 0]
+
+
+def test_levels_and_numbers_that_the_coding_cannot_take_are_refused_with_their_row():
+    with pytest.raises(
+        DataError, match=r"feature 'x' is 'E' in row 1, a level that was not there .*: it knows 'A', 'B' or 'C'"
+    ):
+        newcomer(["A", "B", "C"], ["A", "B", "C"] * 4, "E")
+    with pytest.raises(DataError, match="column 'x' is 0 in row 1, but 'log' takes numbers above 0"):
+        newcomer("log", np.arange(1, 13.0), 0.0)
+    with pytest.raises(DataError, match="column 'x' is -2 in row 1, but 'zero or log' takes numbers of 0 or more"):
+        newcomer("zero or log", np.arange(12.0), -2.0)
+    with pytest.raises(DataError, match=r"column 'x' is -0.5 in row 1, but 'log1p' takes numbers of 0 or more"):
+        newcomer("log1p", np.arange(12.0), -0.5)
+    with pytest.raises(DataError, match="feature 'x' is not numeric"):
+        newcomer("log", np.arange(1, 13.0), "many")
+
+
+def test_levels_are_known_by_their_value_and_not_by_their_type():
+    assert newcomer("ordered", [0, 1] * 6, 1.0) == newcomer("ordered", [0, 1] * 6, True) == 1.0
+
+
+def test_numbers_beyond_what_the_table_has_are_taken_for_the_nearest_where_the_scale_ends():
+    atom = np.where(np.arange(12) < 5, 0.0, np.arange(12.0))
+    assert newcomer("zero or log", atom, 2.0) == newcomer("zero or log", atom, 5.0)
+    assert newcomer("rank", np.arange(12.0), 99.0) == newcomer("rank", np.arange(12.0), 11.0)
+    assert newcomer("log", np.arange(1, 13.0), 99.0) > newcomer("log", np.arange(1, 13.0), 12.0)
+
+
+def test_newcomers_of_an_ordered_attribute_are_coded_in_its_order():
+    frame = frame_of(["one", "two", "three"] * 4)
+    table = read_table(frame, GRAPH, kinds={"a": ["one", "two", "three"]})
+    np.testing.assert_array_equal(code_newcomers(frame, table).a, [0, 1, 2] * 4)
+
+
 def test_two_numbers_can_be_an_outcome_of_either_type():
     frame = frame_of(["f", "m"] * 6).assign(y=[3.0, 5.0] * 6)
     assert read_table(frame, GRAPH).outcome_levels == (3.0, 5.0)

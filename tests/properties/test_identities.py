@@ -14,7 +14,7 @@ import fairstress as fs
 from fairstress.claim.evaluate import evaluate
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.inputs.data import read_table
-from fairstress.model.design import build_design, describer, structural_moments
+from fairstress.model.design import Describer, build_design, structural_moments
 from fairstress.model.embedding import Polynomial
 
 quick = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -108,7 +108,7 @@ def test_independent_errors_give_separate_ridge_regressions(case):
     model = case.audit().model_a
     table = read_table(case.frame, case.graph)
     x, a = table.rows.x[table.row_of], table.rows.a[table.row_of]
-    for equation in build_design(case.graph, case.degrees, describer(table), Polynomial.of).equations:
+    for equation in build_design(case.graph, case.degrees, Describer(table), Polynomial.of).equations:
         Phi, target = equation.values(a, x), x[:, equation.column]
         # one equation alone: its penalty counts against errors divided by sigma^2
         lam = np.diag(case.penalty / equation.embedding.repeats) * model.scales[equation.feature] ** 2
@@ -169,7 +169,7 @@ def test_rows_with_weight_two_are_rows_twice(case, data):
 @given(cases(), st.integers(2, 6))
 def test_moments_of_chunks_add_up_to_the_moments_of_the_whole(case, k):
     table = read_table(case.frame, case.graph)
-    equations = build_design(case.graph, case.degrees, describer(table), Polynomial.of).equations
+    equations = build_design(case.graph, case.degrees, Describer(table), Polynomial.of).equations
     whole = structural_moments(table.rows, equations)
     parts = [structural_moments(fold, equations) for fold in table.folds(k)]
     total = parts[0]

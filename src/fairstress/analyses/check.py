@@ -23,7 +23,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.model.design import Design, build_equation, describer
+from fairstress.model.design import Describer, Design, build_equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.linear import dependent_column
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
@@ -174,7 +174,8 @@ def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
         return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
     claim = fitted.unpenalised
     values, points = _probe(fitted, claim, pairs)
-    base = evaluate_cfu(claim, claim.model_a.correlation).value if isinstance(claim.view, RawColumns) else 0.0
+    exact = not (isinstance(claim.view, RawColumns) or claim.is_mixed)  # 0 under Model A
+    base = 0.0 if exact else evaluate_cfu(claim, claim.model_a.correlation).value
     farthest = int(np.argmax(np.abs(np.array(values) - base)))
     moves = abs(values[farthest] - base) > fitted.context.negligible + STILL * base
     where = dict(zip(pairs, points[farthest].tolist(), strict=True))
@@ -199,6 +200,8 @@ def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     protected = fitted.graph.protected
     if isinstance(fitted.claim.view, RawColumns):
         return "The rules are about predictors on residuals; this one looks at the columns themselves."
+    if fitted.claim.is_mixed:
+        return "The rules are about features that are numbers with one scale each; here some are not."
     if any(protected in pair for pair in pairs):
         return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
     if fitted.graph.fair_edges:
@@ -266,7 +269,7 @@ def _higher_degrees(degrees: dict[str, int]) -> Iterator[dict[str, int]]:
 
 def _with_degrees(fitted: Fitted, changes: dict[str, int]) -> Design:
     """The design with some equations' degrees changed."""
-    describe = describer(fitted.table)
+    describe = Describer(fitted.table)
     return Design.of(
         [
             build_equation(fitted.graph, e.feature, changes[e.feature], describe, Polynomial.of)

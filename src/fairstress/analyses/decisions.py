@@ -11,9 +11,9 @@ import pandas as pd
 from fairstress.analyses.groups import flip_shares
 from fairstress.analyses.worst_case import WorstCase, bounds
 from fairstress.claim.build import Fitted
-from fairstress.claim.evaluate import predictions
+from fairstress.claim.evaluate import turned
 from fairstress.functionals.decisions import EITHER, flips, read_threshold
-from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
 from fairstress.options import Budget, Search
 
 ROUNDING = 1e-12  # of a share of people
@@ -73,8 +73,8 @@ class Decisions:
 def decisions(fitted: Fitted, threshold: float, worst: WorstCase, budget: Budget, search: Search) -> Decisions:
     """Count turned decisions under Model A and at a worst case, and bound them within its budget."""
     names, scale = list(fitted.variables), fitted.settings.predictor_scale
-    model_a = _shares(fitted, fitted.claim.model_a.weights, threshold)
-    at_worst = _shares(fitted, worst.fit.weights, threshold)
+    model_a = _shares(fitted, fitted.claim.model_a, threshold)
+    at_worst = _shares(fitted, worst.fit, threshold)
     independent = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
     known = [(_everyone(model_a), independent), (_everyone(at_worst), worst.correlation)]
     question = flips(fitted.table, threshold, EITHER, None, scale)
@@ -82,11 +82,10 @@ def decisions(fitted: Fitted, threshold: float, worst: WorstCase, budget: Budget
     return Decisions(float(threshold), model_a, at_worst, _extreme(low, known, -1.0), _extreme(high, known, 1.0))
 
 
-def _shares(fitted: Fitted, w_B: Array, threshold: Any) -> pd.DataFrame:
+def _shares(fitted: Fitted, fit: Fit, threshold: Any) -> pd.DataFrame:
     limit = read_threshold(fitted.table, threshold, fitted.settings.predictor_scale)
-    before, after, _ = predictions(fitted.claim, w_B)
     rows = fitted.claim.rows
-    return flip_shares(fitted.table.protected, rows.a, rows.weight, before >= limit, after >= limit)
+    return flip_shares(fitted.table.protected, rows.a, rows.weight, *turned(fitted.claim, fit, limit))
 
 
 def _everyone(shares: pd.DataFrame) -> float:

@@ -21,6 +21,6 @@ def effects(
     for feature, kind in Steps(len(asked), progress).each(asked):
         functional = effect(fitted.table, claim, feature, kind, level)
         low, high = bounds(fitted, functional, p_max, budget, search, random_state, None)
-        model_a = float(functional.values(claim, claim.model_a.weights[None])[0])
+        model_a = float(functional.values(claim, [claim.model_a])[0])
         rows.append({"feature": feature, "effect": kind, "model_a": model_a, "low": low.value, "high": high.value})
     return pd.DataFrame(rows)

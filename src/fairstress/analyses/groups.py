@@ -11,7 +11,7 @@ import pandas as pd
 from fairstress.analyses.worst_case import WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions
-from fairstress.functionals.decisions import EITHER, GAINED, LOST, flipped
+from fairstress.functionals.decisions import EITHER, GAINED, LOST
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array
 
@@ -26,12 +26,15 @@ def groups(coding: ProtectedCoding, a: Array, weight: Array) -> Iterator[tuple[A
             yield level, a == code
 
 
-def flip_shares(coding: ProtectedCoding, a: Array, weight: Array, before: Any, after: Any) -> pd.DataFrame:
-    """Shares of people whose decision the counterfactual turns, by group (rows, everyone first) and direction."""
+def flip_shares(coding: ProtectedCoding, a: Array, weight: Array, gained: Array, lost: Array) -> pd.DataFrame:
+    """Shares of people whose decision the counterfactual turns, by group (rows, everyone first) and direction.
+
+    ``gained`` and ``lost`` are each person's probabilities of the two turns.
+    """
     directions, names, rows = (GAINED, LOST, EITHER), [], []
     for name, which in groups(coding, a, weight):
         names.append(name)
-        turns = [flipped(before[which], after[which], direction) for direction in directions]
+        turns = [turn[which] for turn in (gained, lost, gained + lost)]
         rows.append([float((weight[which] * turn).sum() / weight[which].sum()) for turn in turns])
     return pd.DataFrame(rows, index=pd.Index(names, name=coding.name), columns=list(directions))
 
@@ -55,7 +58,7 @@ def mean_predictions_at(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataF
     rows, table = fitted.claim.rows, fitted.table
     means = []
     for point in points:
-        worlds = [side + table.origin for side in predictions(fitted.claim, point.fit.weights)[:2]]
+        worlds = [side + table.origin for side in predictions(fitted.claim, point.fit)[:2]]
         for group, which in groups(table.protected, rows.a, rows.weight):
             weight = rows.weight[which]
             here, there = (float((weight * side[which]).sum() / weight.sum()) for side in worlds)

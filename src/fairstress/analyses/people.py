@@ -12,12 +12,14 @@ import pandas as pd
 
 from fairstress.analyses.groups import EVERYONE, flip_shares
 from fairstress.claim.build import Fitted
-from fairstress.claim.evaluate import predictions
+from fairstress.claim.evaluate import predictions, turned
 from fairstress.claim.measure import Measure, weighted_quantile
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.functionals.decisions import read_threshold
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, IntArray
+from fairstress.model.counterfactual import Leaves
+from fairstress.model.fit import Fit
 from fairstress.options import whole_number
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ class People:
     measure: Measure = field(repr=False)  # what is made of changes
     is_in_units: bool = field(repr=False)  # whether CFU is in squared units of the outcome
     threshold: float | None = field(repr=False)  # of a decision, as predictions are
+    gained: Array = field(repr=False)  # the probability that the decision turns to yes; none without a threshold
+    lost: Array = field(repr=False)  # the probability that it turns to no
 
     @property
     def change(self) -> Array:
@@ -144,8 +148,7 @@ class People:
         """
         if self.threshold is None:
             raise SettingError("no threshold is given, so that there are no decisions: give one to audit.people")
-        before, after = self.prediction >= self.threshold, self.counterfactual_prediction >= self.threshold
-        return flip_shares(self.protected, self.a, self.weight, before, after)
+        return flip_shares(self.protected, self.a, self.weight, self.gained, self.lost)
 
     def quantiles(self, levels: Sequence[float] = QUANTILES) -> pd.Series[float]:
         """Quantiles of CFU over people.
@@ -226,8 +229,7 @@ class People:
             cfu, persons = self._persons(who)
             summary |= {f"cfu quantile {q:g}": weighted_quantile(cfu, persons, q) for q in quantiles}
         if self.threshold is not None:
-            flips = (self.prediction >= self.threshold) != (self.counterfactual_prediction >= self.threshold)
-            summary["flips"] = float((share * flips[who]).sum())
+            summary["flips"] = float((share * (self.gained + self.lost)[who]).sum())
         return summary
 
     def _persons(self, who: Any) -> tuple[Array, Array]:
@@ -261,17 +263,20 @@ class People:
         return values.iloc[self.row]
 
 
-def people(fitted: Fitted, w_B: Array, threshold: Any = None) -> People:
-    """Put everyone's two worlds under Model B's weights (D,) side by side."""
+def people(fitted: Fitted, fit: Fit, threshold: Any = None) -> People:
+    """Put everyone's two worlds under Model B side by side."""
     table, claim, scale = fitted.table, fitted.claim, fitted.settings.predictor_scale
     limit = None if threshold is None else read_threshold(table, threshold, scale)
-    before, after, cfu = predictions(claim, w_B)
+    before, after, cfu = predictions(claim, fit)
+    gained, lost = (np.zeros(0),) * 2 if limit is None else turned(claim, fit, limit)
     moved, origin = table.protected.contrasts(table.rows)
     contrast, row = table.places(origin)
     worst = np.argsort(-cfu[contrast], kind="stable")
     contrast, row = contrast[worst], row[worst]
-    here = table.units.frame(moved.a, moved.x)
-    there = table.units.frame(moved.a_cf, claim.counterfactual_rows(w_B)).add_prefix(PREFIX)
+    here, leaves = table.units.frame(moved.a, moved.x), claim.counterfactual_rows(fit)
+    likeliest = leaves.likeliest(moved.a.size)
+    there = table.units.frame(moved.a_cf, leaves.x[likeliest]).add_prefix(PREFIX)
+    chances = level_probabilities(fitted, leaves, moved.a.size)
     weight = table.weight[row] / table.protected.n_targets(moved.a[contrast])
     columns: dict[str, Any] = {
         table.graph.outcome: table.outcome().iloc[row].to_numpy(),
@@ -282,8 +287,9 @@ def people(fitted: Fitted, w_B: Array, threshold: Any = None) -> People:
         "weight": weight,
     }
     if limit is not None:
-        columns["flips"] = ((before >= limit) != (after >= limit))[contrast]
-    both = pd.concat([here, there], axis=1).iloc[contrast].set_axis(table.index[row], axis=0)
+        flips = (gained + lost)[contrast]
+        columns["flips"] = flips if claim.is_mixed else flips > 0
+    both = pd.concat([here, there, chances], axis=1).iloc[contrast].set_axis(table.index[row], axis=0)
     return People(
         frame=_beside(both, columns),
         row=row,
@@ -298,14 +304,28 @@ def people(fitted: Fitted, w_B: Array, threshold: Any = None) -> People:
         measure=claim.measure,
         is_in_units=bool(np.isfinite(fitted.context.outcome_variance)),
         threshold=limit,
+        gained=gained if limit is None else gained[contrast],
+        lost=lost if limit is None else lost[contrast],
     )
 
 
-def worst_rows(fitted: Fitted, w_B: Array, count: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def level_probabilities(fitted: Fitted, leaves: Leaves, n: int) -> pd.DataFrame:
+    """(n, levels) for each of n rows the probability of each counterfactual level of each ordered feature that moves."""
+    columns = {}
+    for equation in fitted.claim.design.equations:
+        if equation.law.is_ordered and equation.moves:
+            names = fitted.table.kinds[equation.feature].levels
+            for name, code in zip(names, equation.law.codes, strict=True):
+                chance = leaves.probability * (leaves.x[:, equation.column] == code)
+                columns[f"probability of {equation.feature} = {name}"] = np.bincount(leaves.owner, chance, minlength=n)
+    return pd.DataFrame(columns, index=range(n))
+
+
+def worst_rows(fitted: Fitted, fit: Fit, count: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The distinct rows with the largest CFU: their predictions in both worlds, and their features in both."""
     table, claim, coding = fitted.table, fitted.claim, fitted.table.protected
     rows, origin = coding.contrasts(table.rows)
-    before, after, cfu = predictions(claim, w_B)
+    before, after, cfu = predictions(claim, fit)
     order = np.argsort(-cfu, kind="stable")
     order = order[claim.rows.weight[order] > 0][:count]
     labels = pd.Series(table.index).groupby(table.row_of).first()
@@ -320,10 +340,14 @@ def worst_rows(fitted: Fitted, w_B: Array, count: int) -> tuple[pd.DataFrame, pd
             "cfu": cfu[order],
         }
     )
-    here, there = (table.scaling.undo(x[order]) for x in (rows.x, claim.counterfactual_rows(w_B)))
-    columns = [(name, world) for name in table.graph.features for world in ("factual", "counterfactual")]
-    values = np.stack([here, there], axis=2).reshape(len(order), -1)
-    return frame, pd.DataFrame(values, columns=pd.MultiIndex.from_tuples(columns))
+    leaves = claim.counterfactual_rows(fit)
+    worlds = {"factual": rows.x[order], "counterfactual": leaves.x[leaves.likeliest(rows.a.size)[order]]}
+    shown = {
+        (own.name, world): pd.Series(own.decode(x[:, j]))
+        for j, own in enumerate(table.units.features)
+        for world, x in worlds.items()
+    }
+    return frame, pd.DataFrame(shown)
 
 
 def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:

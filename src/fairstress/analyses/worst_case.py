@@ -211,7 +211,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
         )
     claim = fitted.claim
     name = getattr(functional, "__name__", "functional")
-    return OfFrame(functional, lambda w_B: counterfactual_frame(fitted.table, claim.counterfactual_rows(w_B)), name)
+    return OfFrame(functional, lambda fit: counterfactual_frame(fitted.table, claim.counterfactual_rows(fit)), name)
 
 
 def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> WorstCase:

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from fairstress.claim.claim import Baseline, Claim, Context
-from fairstress.claim.spec import Settings
-from fairstress.errors import DataError, FairstressWarning, SettingError
+from fairstress.claim.evaluate import changes
+from fairstress.claim.spec import EXPECTED, Settings
+from fairstress.errors import DataError, FairstressError, FairstressWarning, SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import residuals
-from fairstress.model.design import Design, build_design, count_values, describer
+from fairstress.model.design import Describer, Design, build_design, count_values
 from fairstress.model.embedding import Input
-from fairstress.model.fit import check_noise
+from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import (
     AnyPredictor,
     PolynomialPredictor,
@@ -28,8 +28,10 @@ from fairstress.model.predictor import (
     fit_predictor,
     on_log_odds,
 )
-from fairstress.model.selection import choose_predictor, choose_structure
-from fairstress.model.threshold import Likelihood, equations_alone, make_system, without_penalty
+from fairstress.model.selection import choose_latent, choose_predictor, choose_structure
+from fairstress.model.separation import check_separation
+from fairstress.model.system import Likelihood, equations_alone, make_system, without_penalty
+from fairstress.model.tree import model_residuals
 from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import LOG_ODDS, PROBABILITY
@@ -63,13 +65,13 @@ class Fitted:
 
         The predictor is fitted anew, to the residuals that it then has; one of raw columns, or a robust one, is not.
         """
-        if self.settings.penalty == 0:
+        if self.settings.penalty == 0 and not any(self.settings.own_penalties.values()):
             return self.claim
         if self.claim.condition() > WORST_CONDITION:
             return None
         try:
             claim = _unpenalised(self)
-        except SettingError:
+        except FairstressError:
             return None
         return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
 
@@ -88,26 +90,16 @@ def build(
 
     Degree and penalty of each baseline are chosen, or those of baselines ``like`` these.
     """
-    graph, describe = table.graph, describer(table)
+    graph, describe = table.graph, Describer(table)
     steps = Steps(len(graph.features) + 3, progress)  # equations, Model A with the predictor, two baselines
-    degrees, penalty = choose_structure(
-        graph,
-        folds,
-        settings.degrees_to_try(graph.features),
-        settings.penalties_to_try,
-        describe=describe,
-        embedding=settings.embedding,
-        penalise_constant=settings.penalise_constant,
-        chosen=steps,
-    )
+    degrees, penalty, own = _structure(table, settings, folds, describe, steps)
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
         check_sizes(table, design)
-    kinds: dict[str, bool] = {
-        "penalise_constant": settings.penalise_constant,
-        "is_binary": table.protected.is_binary,
-    }
-    system = make_system(design, table.rows, penalty, **kinds)
+    variables = _variables(graph, design)
+    pairs = [(variables.index(a), variables.index(b)) for a, b in graph.pairs]
+    constant = settings.penalise_constant
+    system = make_system(design, table.rows, penalty, penalise_constant=constant, own=own, pairs=pairs)
     claim = _claim(table, settings, design, system, penalty, folds)
     steps()
     if like is None:
@@ -116,12 +108,41 @@ def build(
         settings,
         degrees=degrees,
         penalty=penalty,
+        own_penalties=own,
         predictor_degree=claim.predictor.degree,
         predictor_penalty=claim.predictor.penalty,
     )
     fitted = _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like, steps))
     steps.finish()
     return fitted
+
+
+def _structure(
+    table: Table, settings: Settings, folds: Sequence[Rows], describe: Describer, steps: Steps
+) -> tuple[dict[str, int], float, dict[str, float]]:
+    """Choose degrees, the penalty that numbers share, and the penalties of features that are tuned on their own."""
+    named = [name for name in table.graph.features if describe.has_error(name)]
+    alone = [name for name in named if describe.law(name).codes or describe.law(name).atom is not None]
+    to_try = settings.degrees_to_try(named)
+    options: dict[str, Any] = {
+        "describe": describe,
+        "embedding": settings.embedding,
+        "penalise_constant": settings.penalise_constant,
+    }
+    shared = {name: to_try[name] for name in named if name not in alone}
+    degrees, penalty = choose_structure(table.graph, folds, shared, settings.penalties_to_try, chosen=steps, **options)
+    own: dict[str, float] = {}
+    for name in alone:
+        penalties = (settings.own_penalties[name],) if name in settings.own_penalties else settings.penalties_to_try
+        degrees[name], own[name] = choose_latent(table.graph, name, folds, to_try[name], penalties, **options)
+        steps()
+    return {name: degrees[name] for name in named}, penalty, own
+
+
+def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
+    """The order of rows and columns in correlation matrices: all that have an error."""
+    own = (graph.protected,) if graph.confounds_protected else ()
+    return (*own, *(equation.feature for equation in design.equations))
 
 
 def refit(
@@ -139,6 +160,7 @@ def refit(
         _fixed(settings),
         degrees={**settings.degrees, **(degrees or {})},
         penalty=settings.penalty if penalty is None else penalty,
+        own_penalties=settings.own_penalties if penalty is None else dict.fromkeys(settings.own_penalties, penalty),
     )
     again = build(table, changed, [], fitted.baselines)
     if fitted.fair_predictor is None:
@@ -151,19 +173,29 @@ def _with_context(table: Table, settings: Settings, claim: Claim, baselines: dic
     graph, rows = table.graph, table.rows
     variance = float(rows.y_square.sum() / rows.n - (rows.y.sum() / rows.n) ** 2)
     comparable = settings.measure.is_squared and settings.predictor_scale == PROBABILITY
+    raw = isinstance(claim.view, RawColumns)
+    floor = _floor(claim) if claim.is_mixed and not raw else 0.0
     # what an exact CFU of 0 looks like; ill-conditioned equations enlarge it
     smallest = max(ROUNDING, (8 * float(np.finfo(float).eps) * claim.condition()) ** 2) * variance
-    has_distances = settings.measure.is_squared and not isinstance(claim.view, RawColumns)  # from a fair predictor
+    has_distances = settings.measure.is_squared and not raw  # from a fair predictor
     context = Context(
         outcome_variance=variance if comparable else float("nan"),
         negligible=float(settings.measure.each(np.sqrt([smallest]))[0]),
         penalty=settings.penalty or 0.0,
         log_likelihood=claim.model_a.log_likelihood,
         baselines={name: b.unfairness for name, b in baselines.items()} if has_distances else {},
+        floor=floor,
         baseline_claims={name: b.claim for name, b in baselines.items()},
     )
-    variables = (graph.protected, *graph.features) if graph.confounds_protected else graph.features
-    return Fitted(table, settings, claim, baselines, variables, variance, context)
+    return Fitted(table, settings, claim, baselines, _variables(graph, claim.design), variance, context)
+
+
+def _floor(claim: Claim) -> float:
+    """CFU under Model A: what a predictor of expected errors moves where nothing is confounded."""
+    change, weight = changes(claim, claim.model_a, lambda block: block.weight)
+    if claim.measure.of_all is not None:
+        return claim.measure.of_all(change[weight > 0], weight[weight > 0])
+    return float(claim.measure.each(change) @ weight / weight.sum())
 
 
 # ---------------------------------------------------------------- the claim
@@ -180,12 +212,26 @@ def _claim(
 ) -> Claim:
     """Fit Model A, and the predictor on its residuals or the user's own, unless it is given as ``audited``."""
     for equation, alone in equations_alone(system, design):
-        check_noise(alone, equation)
+        if not equation.law.is_ordered:
+            check_noise(alone, equation)
         N = alone.moments.G + np.diag(alone.penalties)
         check_independent(N, equation.embedding.terms, f"the equation of '{equation.feature}'", penalty)
     model_a, coding = system.independent(), table.protected
-    view = View.of(design, model_a.weights, fair_part=settings.fair_part, reference=coding.reference_code)
-    lens, predictor = audited or _audited(table, settings, view, folds)
+    check_separation(design, model_a, table, penalty)
+    if settings.fair_part and not design.is_plain:
+        raise SettingError(
+            "mixed is 'fair part', which needs features that are all numbers, none by group or with an atom: leave it "
+            "out, or give other kinds"
+        )
+    view = View.of(
+        design,
+        model_a.weights,
+        [Describer(table)(name) for name in table.graph.features],
+        fair_part=settings.fair_part,
+        ordered=settings.ordered_residuals == EXPECTED,
+        reference=coding.reference_code,
+    )
+    lens, predictor = audited or _audited(table, settings, view, model_a, folds)
     moved, _ = coding.contrasts(table.rows)
     return Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
 
@@ -203,13 +249,19 @@ def _fixed(settings: Settings) -> Settings:
     return replace(settings, predictor_degree=degree, predictor_penalty=penalty)
 
 
-def _audited(table: Table, settings: Settings, view: View, folds: Sequence[Rows]) -> tuple[Lens, AnyPredictor]:
+def _audited(
+    table: Table, settings: Settings, view: View, model_a: Fit, folds: Sequence[Rows]
+) -> tuple[Lens, AnyPredictor]:
     """What the audited predictor looks at, and the predictor, fitted."""
     own = settings.user_predictor
     if own is None:
-        return view, _scaled(_polynomial(table, settings, folds, _residuals_of(table, view)), settings)
+        if not view.entries:
+            raise SettingError(
+                "ordered_residuals is 'leave out', which leaves the predictor nothing to look at: give 'expected'"
+            )
+        return view, _scaled(_polynomial(table, settings, folds, _residuals_of(table, view, model_a)), settings)
     lens = own.lens(view, table)
-    return lens, _scaled(fit_user_predictor(own, table, lens, _gatherer(lens, view.design, view.weights)), settings)
+    return lens, _scaled(fit_user_predictor(own, table, lens, _gatherer(lens, view.design, model_a)), settings)
 
 
 def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source: Source) -> PolynomialPredictor:
@@ -227,16 +279,20 @@ def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:
     return on_log_odds(predictor) if settings.predictor_scale == LOG_ODDS else predictor
 
 
-def _residuals_of(table: Table, view: View) -> Source:
+def _residuals_of(table: Table, view: View, model_a: Fit) -> Source:
     """What a counterfactually fair predictor may look at."""
-    gather = _gatherer(view, view.design, view.weights)
+    gather = _gatherer(view, view.design, model_a)
     Z = np.concatenate([gather(block) for block in table.rows.blocks()])
-    return Source(tuple(Input(name, n_values=count_values(Z[:, j])) for j, name in enumerate(view.names)), gather)
+    inputs = [
+        Input(entry.name, n_values=count_values(Z[:, j]), level=entry.level, of=str(entry.column))
+        for j, entry in enumerate(view.entries)
+    ]
+    return Source(tuple(inputs), gather)
 
 
-def _gatherer(lens: Lens, design: Design, w_A: Array) -> Callable[[Rows], Array]:
+def _gatherer(lens: Lens, design: Design, model_a: Fit) -> Callable[[Rows], Array]:
     """How a predictor's inputs come from rows."""
-    return lambda block: lens.factual(block, residuals(design, w_A, block))
+    return lambda block: lens.factual(block, model_residuals(design, model_a, block))
 
 
 # ---------------------------------------------------------------- baselines
@@ -251,8 +307,8 @@ def _baselines(
     steps: Steps,
 ) -> dict[str, Baseline]:
     """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
-    describe = describer(table)
-    features = tuple(variable for name in table.graph.features for variable in describe(name))
+    describe = Describer(table)
+    features = tuple(tuple(describe(name)) for name in table.graph.features)
     shown = {"unconstrained": (*describe(table.graph.protected),), "blind": ()}
     baselines = {}
     for name, own in steps.each(shown.items()):
@@ -270,12 +326,10 @@ def _baseline(
     claim: Claim,
     name: str,
     own: tuple[Input, ...],
-    features: tuple[Input, ...],
+    features: tuple[tuple[Input, ...], ...],
 ) -> Baseline:
-    lens = RawColumns.of(own, features)
-    predictor = _polynomial(
-        table, settings, folds, Source((*own, *features), lambda block: lens.factual(block, block.x))
-    )
+    lens, inputs = RawColumns.of(own, features), (*own, *(variable for its in features for variable in its))
+    predictor = _polynomial(table, settings, folds, Source(inputs, lambda block: lens.factual(block, block.x)))
     itself = replace(claim, view=lens, predictor=_scaled(predictor, settings))
     distance = mean_squared_distance(itself, claim, table.rows)
     return Baseline(name, distance, predictor.r2, predictor.degree, predictor.penalty, itself)
@@ -285,7 +339,7 @@ def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
     """Mean squared difference of two predictors' predictions for people as they are."""
     total = 0.0
     for block in rows.blocks():
-        eps = residuals(first.design, first.model_a.weights, block)
+        eps = first.residuals(block)
         total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
     return total / rows.n
 

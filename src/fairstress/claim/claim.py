@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import FactualBlock, Worlds, factual_columns, residuals, worlds
+from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, factual_columns, worlds
 from fairstress.model.design import Design
-from fairstress.model.fit import Fit
+from fairstress.model.fit import Fit, System
+from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor
-from fairstress.model.threshold import Likelihood, ThresholdSystem
+from fairstress.model.system import Likelihood
+from fairstress.model.tree import grow, model_residuals
 from fairstress.model.view import Lens
 
+BATCH = 32_768  # rows times versions of Model B that are worked on at once
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
 
@@ -46,46 +49,79 @@ class Claim:
         return self._kept
 
     def _factual(self, block: Rows) -> FactualBlock:
+        if self.is_mixed:
+            eps = self.residuals(block)
+            return FactualBlock(block, {}, eps, self.predict(block, eps))
         phi, eps = factual_columns(self.design, self.model_a.weights, block)
         return FactualBlock(block, phi, eps, self.predict(block, eps))
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some errors are seen in intervals only, or by group: people may have several worlds."""
+        return isinstance(self.system, MixedSystem)
+
+    def residuals(self, block: Rows) -> Array:
+        """(r, m) what Model A takes for the errors of people as they are."""
+        return model_residuals(self.design, self.model_a, block)
+
+    def worlds(self, fits: Sequence[Fit], factual: FactualBlock) -> Worlds:
+        """The worlds of a block of people under versions of Model B; where people have several, under the one given."""
+        if self.is_mixed:
+            (fit,) = fits
+            return grow(self.design, self.model_a, fit, factual)
+        return worlds(self.design, self.model_a.weights, np.array([fit.weights for fit in fits]), factual)
+
+    def side_by_side(self, fits: Sequence[Fit], factual: FactualBlock) -> Iterator[tuple[slice, Worlds]]:
+        """Walk through the worlds of many versions of Model B, as many at once as fit into a core's cache."""
+        size = 1 if self.is_mixed else max(1, BATCH // factual.block.a.size)
+        for start in range(0, len(fits), size):
+            some = slice(start, start + size)
+            yield some, self.worlds(fits[some], factual)
 
     def predict(self, block: Rows, eps: Array) -> Array:
         """What the predictor makes of people as they are, whose residuals are (r, m)."""
         return self.predictor.predict(self.view.factual(block, eps))
 
     def predict_worlds(self, counterfactual: Worlds) -> Array:
-        """What it makes of the same people in other worlds, as (g, r)."""
+        """What it makes of the same people in other worlds, as (g, l)."""
         return self.predictor.predict(self.view.counterfactual(counterfactual))
 
     def predictor_inputs(self, block: Rows) -> Array:
         """(r, p) what the predictor is shown of people as they are."""
-        return self.view.factual(block, residuals(self.design, self.model_a.weights, block))
+        return self.view.factual(block, self.residuals(block))
 
     def predicted(self, block: Rows) -> Array:
         """(r,) what the predictor makes of people as they are."""
         return self.predictor.predict(self.predictor_inputs(block))
 
-    def counterfactual_rows(self, w_B: Array) -> Array:
-        """(r, m) counterfactual features, standardised, of each of the rows under Model B's weights (D,)."""
-        w_A = self.model_a.weights
-        return np.concatenate([worlds(self.design, w_A, w_B[None], block).x_cf[0] for block in self.blocks()])
+    def counterfactual_rows(self, fit: Fit) -> Leaves:
+        """Everyone's counterfactual features, coded, under one version of Model B."""
+        parts, first = [], 0
+        for factual in self.blocks():
+            counterfactual, n = self.worlds([fit], factual), factual.block.a.size
+            owner = np.arange(n) if counterfactual.owner is None else counterfactual.owner
+            parts.append((owner + first, counterfactual.weights(np.ones(n)), counterfactual.x_cf[0]))
+            first += n
+        return Leaves(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     @property
     def has_threshold(self) -> bool:
-        """Whether a hidden cause may lie behind a two-valued protected attribute, the first variable of P."""
-        return isinstance(self.system, ThresholdSystem)
+        """Whether a hidden cause may lie behind a protected attribute with levels, the first variable of P."""
+        return self.design.protected is not None and self.design.protected.law.is_ordered
 
     @property
     def gram(self) -> Array:
         """Cross-products of all features' columns, equation by equation."""
-        system = self.system.features if isinstance(self.system, ThresholdSystem) else self.system
+        system = self.system if isinstance(self.system, System) else self.system.features
         return system.moments.G
 
     def condition(self) -> float:
         """The worst condition number among the equations' Gram matrices, in unit-norm columns."""
         scale = np.sqrt(np.diag(self.gram))
         unit = self.gram / np.outer(scale, scale)
-        return max(float(np.linalg.cond(unit[where, where])) for where in self.design.slices)
+        numbers = zip(self.design.equations, self.design.slices, strict=True)
+        conditions = [float(np.linalg.cond(unit[s, s])) for e, s in numbers if not e.law.is_ordered]
+        return max(conditions, default=1.0)
 
     def __repr__(self) -> str:
         return f"<Claim: {self.predictor.name} on {self.rows.a.size:,} distinct rows>"
@@ -133,6 +169,7 @@ class Context:
     penalty: float  # of the structural equations
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name; none where it is no distance from a fair predictor
+    floor: float = 0.0  # CFU under Model A of a predictor that sees expected errors, which abduction leaves open
     baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)  # what gives the baselines' own CFU
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ and another, for the largest and the smallest, ask for the same fits again: they
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol, runtime_checkable
@@ -16,9 +17,9 @@ import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import worlds
 from fairstress.model.fit import Fit
-from fairstress.model.threshold import Likelihood
+from fairstress.model.mixed import DIFFERENCE, MixedSystem
+from fairstress.model.system import Likelihood
 from fairstress.threads import one_thread
 
 KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
@@ -26,7 +27,7 @@ KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
 
 @runtime_checkable
 class Functional(Protocol):
-    """A number that Model B's weights determine.
+    """A number that Model B determines.
 
     What `Audit.cfu_of_group`, `Audit.flips`, `Audit.effect` and `Audit.coefficient` give, for `Audit.bounds`.
 
@@ -45,15 +46,15 @@ class Functional(Protocol):
         """What it is, for people."""
         ...
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
-        """(g,) the number for each of the weights (g, D).
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
+        """(g,) the number for each version of Model B.
 
         Parameters
         ----------
         claim
             What is put to the test.
-        w_B
-            (g, D) weights of Model B.
+        fits
+            The g versions of Model B.
         """
         ...
 
@@ -67,15 +68,15 @@ class Functional(Protocol):
         """
         ...
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
-        """The number for weights (D,) and its derivative by them (D,); None where it has no derivative.
+    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
+        """The number for a Gaussian Model B and its derivative by its weights (D,); None where it has no derivative.
 
         Parameters
         ----------
         claim
             What is put to the test.
-        w_B
-            (D,) weights of Model B.
+        fit
+            Model B.
         """
         ...
 
@@ -105,10 +106,24 @@ def evaluate(
     with one_thread:
         claim.blocks()
         (fit,) = fits(claim, P[None], check_minima=check_minima, start=start)
-        both = functional.value_and_slope(claim, fit.weights) if gradient else None
+        system = claim.system
+        if isinstance(system, MixedSystem):
+            value = float(functional.values(claim, [fit])[0])
+            known = gradient and functional.has_slope(claim)
+            return Evaluation(value, fit, _mixed_gradient(claim, system, functional, fit) if known else None)
+        both = functional.value_and_slope(claim, fit) if gradient else None
         if both is None:
-            return Evaluation(float(functional.values(claim, fit.weights[None])[0]), fit, None)
-        return Evaluation(both[0], fit, claim.system.correlation_gradient(fit, both[1]))
+            return Evaluation(float(functional.values(claim, [fit])[0]), fit, None)
+        return Evaluation(both[0], fit, system.correlation_gradient(fit, both[1]))
+
+
+def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit) -> Array:
+    """Derivative by P, pair by pair: differences of the functional along the exact derivative of the fit."""
+    gradient = np.zeros_like(fit.correlation)
+    for (j, k), ahead, behind in system.nearby(fit):
+        above, below = functional.values(claim, [ahead, behind])
+        gradient[j, k] = (above - below) / (2 * DIFFERENCE)
+    return gradient
 
 
 def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minima: bool = True) -> list[Evaluation]:
@@ -119,7 +134,7 @@ def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minim
     with one_thread:
         claim.blocks()
         fitted = fits(claim, P, check_minima=check_minima)
-        values = functional.values(claim, np.array([fit.weights for fit in fitted]))
+        values = functional.values(claim, fitted)
     return [Evaluation(float(value), fit, None) for value, fit in zip(values, fitted, strict=True)]
 
 
@@ -128,15 +143,42 @@ def model_b(claim: Claim, P: Array) -> Fit:
     return fits(claim, P[None])[0]
 
 
-def predictions(claim: Claim, w_B: Array) -> tuple[Array, Array, Array]:
-    """(r,) predictions for each row of the claim, factual and under Model B's weights (D,), and the CFU of the row.
+def predictions(claim: Claim, fit: Fit) -> tuple[Array, Array, Array]:
+    """(r,) predictions for each row of the claim, factual and under Model B, and the CFU of the row.
 
-    CFU is what the claim's measure makes of one change.
+    CFU is what the claim's measure makes of one change. Of a row with several worlds all are means over these.
     """
-    parts = [worlds(claim.design, claim.model_a.weights, w_B[None], block) for block in claim.blocks()]
-    factual = np.concatenate([part.factual.predicted for part in parts])
-    change = np.concatenate([claim.predict_worlds(part)[0] - part.factual.predicted for part in parts])
-    return factual, factual + change, claim.measure.each(change)
+    parts = []
+    for block in claim.blocks():
+        counterfactual = claim.worlds([fit], block)
+        change = claim.predict_worlds(counterfactual)[0] - counterfactual.of_people(block.predicted)
+        means = [counterfactual.mean(values) for values in (change, claim.measure.each(change))]
+        parts.append((block.predicted, block.predicted + means[0], means[1]))
+    factual, other, cfu = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return factual, other, cfu
+
+
+def changes(claim: Claim, fit: Fit, weigh: Callable[[Rows], Array]) -> tuple[Array, Array]:
+    """(l,) the change of prediction in everyone's worlds, one after the other, and the weight of each."""
+    parts = []
+    for block in claim.blocks():
+        counterfactual = claim.worlds([fit], block)
+        change = claim.predict_worlds(counterfactual)[0] - counterfactual.of_people(block.predicted)
+        parts.append((change, counterfactual.weights(weigh(block.block))))
+    change, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return change, weight
+
+
+def turned(claim: Claim, fit: Fit, threshold: float) -> tuple[Array, Array]:
+    """(r,) for each row the probability that a prediction rises to a threshold, and that it falls below it."""
+    parts = []
+    for block in claim.blocks():
+        counterfactual = claim.worlds([fit], block)
+        before = counterfactual.of_people(block.predicted) >= threshold
+        after = claim.predict_worlds(counterfactual)[0] >= threshold
+        parts.append([counterfactual.mean(turn.astype(float)) for turn in (~before & after, before & ~after)])
+    gained, lost = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return gained, lost
 
 
 @one_thread
@@ -156,7 +198,7 @@ def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
 def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
     """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
     start, memo = start or claim.model_a, _memo_of(claim.system)
-    origin = start.log_scales.tobytes() + start.weights.tobytes()
+    origin = start.log_scales.tobytes() + start.weights.tobytes() + start.cuts.tobytes()
     keys = [(check_minima, one.tobytes(), origin) for one in P]
     known = [memo.get(key) for key in keys]
     new = [i for i, fit in enumerate(known) if fit is None]
@@ -183,7 +225,7 @@ class _Memo:
             return self._fits.get(key)
 
     def put(self, key: Key, fit: Fit) -> Fit:
-        for array in (fit.weights, fit.log_scales, fit.correlation):
+        for array in (fit.weights, fit.log_scales, fit.correlation, fit.cuts):
             array.setflags(write=False)  # it is shared from now on
         with self._lock:
             self._fits[key] = fit

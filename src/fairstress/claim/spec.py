@@ -18,6 +18,8 @@ from fairstress.model.user_predictor import UserPredictor
 from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, not_negative, whole_number
 
+EXPECTED, LEAVE_OUT = "expected", "leave out"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -47,6 +49,8 @@ class Settings:
     measure: Measure = SQUARED  # what is made of everyone's change of prediction
     embedding: EmbeddingFactory = Polynomial.of  # makes the embedding of an equation
     user_predictor: UserPredictor | None = None  # the user's own predictor, where it is audited
+    own_penalties: dict[str, float] = field(default_factory=dict, hash=False)  # of features tuned on their own
+    ordered_residuals: str = EXPECTED  # what the predictor sees of ordered features that descend from A
 
     @property
     def predictor(self) -> str:
@@ -72,7 +76,8 @@ class Settings:
         """Plain types, as saved results have them."""
         names = ("degrees", "penalty", "predictor_degree", "predictor_penalty", "penalise_constant", "max_degree")
         more = ("penalties", "cv", "mixed", "random_state", "predictor", "predictor_input", "predictor_gradient")
-        plain = {name: getattr(self, name) for name in (*names, *more, "predictor_scale")}
+        last = ("predictor_scale", "own_penalties", "ordered_residuals")
+        plain = {name: getattr(self, name) for name in (*names, *more, *last)}
         return {**plain, "measure": self.measure.name}
 
     # ------------------------------------------------------------ what cross-validation may choose
@@ -142,6 +147,13 @@ def read_mixed(mixed: Any) -> str:
     if mixed not in (RESIDUAL, FAIR_PART):
         raise SettingError(f"mixed is {mixed!r}: give '{RESIDUAL}' or '{FAIR_PART}'")
     return str(mixed)
+
+
+def read_ordered_residuals(choice: Any) -> str:
+    """Check what the predictor sees of ordered features that descend from the protected attribute."""
+    if choice not in (EXPECTED, LEAVE_OUT):
+        raise SettingError(f"ordered_residuals is {choice!r}: give '{EXPECTED}' or '{LEAVE_OUT}'")
+    return str(choice)
 
 
 def check_scale(scale: str, table: Table) -> str:

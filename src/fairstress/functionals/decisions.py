@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,9 +12,9 @@ from scipy import special
 
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError
-from fairstress.functionals.cfu import side_by_side
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
 from fairstress.options import LOG_ODDS
 
 EITHER, GAINED, LOST = "either", "gained", "lost"
@@ -29,24 +30,25 @@ class Flips:
     group: float | None  # code of the protected attribute
     name: str
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Weight of those whose decision turns over the weight of all who are asked about."""
-        total, n = np.zeros(len(w_B)), 0.0
+        total, n = np.zeros(len(fits)), 0.0
         for factual in claim.blocks():
             block = factual.block
             weight = block.weight if self.group is None else block.weight * (block.a == self.group)
             n += float(weight.sum())
             before = factual.predicted >= self.threshold
-            for some, counterfactual in side_by_side(claim, w_B, factual):
+            for some, counterfactual in claim.side_by_side(fits, factual):
                 after = claim.predict_worlds(counterfactual) >= self.threshold
-                total[some] += flipped(before, after, self.direction) @ weight
+                turned = flipped(counterfactual.of_people(before), after, self.direction)
+                total[some] += turned @ counterfactual.weights(weight)
         return total / n
 
     def has_slope(self, claim: Claim) -> bool:
         """Never: a share of people moves in steps."""
         return False
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> None:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> None:
         """No derivative."""
         return
 

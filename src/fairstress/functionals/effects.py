@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,49 +12,74 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
 from fairstress.errors import SettingError, did_you_mean
-from fairstress.functionals.cfu import side_by_side
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import weight_gradient, worlds
+from fairstress.model.counterfactual import weight_gradient
+from fairstress.model.fit import Fit
 
 TOTAL, DIRECT, INDIRECT = "total", "direct", "indirect"
 
 
-@dataclass(frozen=True, slots=True)
-class TotalEffect:
-    """Mean effect on a feature of taking everyone from one level of A to another, or by its shift; all else follows."""
+STEP = 1e-6  # of a difference, in coded units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanEffect:
+    """Mean effect on a feature of taking everyone from one level of A to another, or by its shift, along some paths.
+
+    Of an ordered feature it is that on its mean score, or on the probability of one of its levels.
+    """
 
     column: int  # the feature's
     unit: float  # its standard deviation in the table's units
     n: float  # people
     weight: Callable[[Rows], Array]  # with which changes add up to the effect
     name: str
+    direct: bool = False  # whether its parents stay as they are; otherwise all else follows, along fair edges too
+    value_of: Callable[[Array], Array] | None = None  # coded values in the table's units, where these are no multiple
+    _asked: dict[int, tuple[Claim, Claim]] = field(default_factory=dict, repr=False)  # claims along the paths
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
-        """Mean of ``x'_j - x_j``, along all paths, fair or not."""
-        claim, total = _unlabelled(claim), np.zeros(len(w_B))
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
+        """Mean of ``x'_j - x_j``."""
+        claim, total = self._along(claim), np.zeros(len(fits))
         for factual in claim.blocks():
-            x, weight = factual.block.x[:, self.column], self.weight(factual.block)
-            for some, counterfactual in side_by_side(claim, w_B, factual):
-                total[some] += (counterfactual.x_cf[..., self.column] - x) @ weight
-        return self.unit * total / self.n
+            x, weight = self._value(factual.block.x[:, self.column]), self.weight(factual.block)
+            for some, counterfactual in claim.side_by_side(fits, factual):
+                x_cf = self._value(counterfactual.x_cf[..., self.column])
+                total[some] += (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
+        return total / self.n
 
     def has_slope(self, claim: Claim) -> bool:
         """Always."""
         return True
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
-        claim = _unlabelled(claim)
-        w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(w_B.size)
+        claim = self._along(claim)
+        w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(fit.weights.size)
         for factual in claim.blocks():
             x, weight = factual.block.x, self.weight(factual.block)
-            counterfactual = worlds(claim.design, w_A, w_B[None], factual)
-            total += float((counterfactual.x_cf[0, :, self.column] - x[:, self.column]) @ weight)
+            counterfactual = claim.worlds([fit], factual)
+            x_cf = counterfactual.x_cf[0, :, self.column]
+            total += float((self._value(x_cf) - self._value(x[:, self.column])) @ weight)
             g = np.zeros_like(x)
-            g[:, self.column] = weight
-            c_w += weight_gradient(claim.design, w_A, w_B, counterfactual, g_x=g)
-        return self.unit * total / self.n, self.unit * c_w / self.n
+            g[:, self.column] = weight * self._slope(x_cf)
+            c_w += weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_x=g)
+        return total / self.n, c_w / self.n
+
+    def _value(self, x: Array) -> Array:
+        return self.unit * x if self.value_of is None else self.value_of(x)
+
+    def _slope(self, x: Array) -> Array | float:
+        return self.unit if self.value_of is None else (self.value_of(x + STEP) - self.value_of(x - STEP)) / (2 * STEP)
+
+    def _along(self, claim: Claim) -> Claim:
+        """The claim along the paths in question, kept so that its blocks are worked out once."""
+        known = self._asked.get(id(claim))
+        if known is None or known[0] is not claim:
+            wanted = _direct_alone(claim, self.column) if self.direct else _unlabelled(claim)
+            known = self._asked[id(claim)] = (claim, wanted)
+        return known[1]
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -67,17 +92,17 @@ class Linear:
     slope: Array  # (D,)
     name: str
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """The function of each of the weights."""
-        return np.asarray(w_B @ self.slope)
+        return np.array([fit.weights for fit in fits]) @ self.slope
 
     def has_slope(self, claim: Claim) -> bool:
         """Always."""
         return True
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """The function and its constant derivative."""
-        return float(w_B @ self.slope), self.slope
+        return float(fit.weights @ self.slope), self.slope
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -87,21 +112,21 @@ class Linear:
 class Difference:
     """One functional less another, both with derivatives."""
 
-    first: TotalEffect
-    second: Linear
+    first: MeanEffect
+    second: Linear | MeanEffect
     name: str
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """First less second."""
-        return self.first.values(claim, w_B) - self.second.values(claim, w_B)
+        return self.first.values(claim, fits) - self.second.values(claim, fits)
 
     def has_slope(self, claim: Claim) -> bool:
         """Always."""
         return True
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array]:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """First less second, and the same of their derivatives."""
-        (a, slope), (b, other) = (part.value_and_slope(claim, w_B) for part in (self.first, self.second))
+        (a, slope), (b, other) = (part.value_and_slope(claim, fit) for part in (self.first, self.second))
         return a - b, slope - other
 
     def __repr__(self) -> str:
@@ -115,11 +140,27 @@ def _unlabelled(claim: Claim) -> Claim:
     return replace(claim, design=claim.design.unlabelled())
 
 
+def _direct_alone(claim: Claim, column: int) -> Claim:
+    """The same claim where the protected attribute moves one feature alone, whose other parents stay as they are."""
+    equations = [
+        replace(
+            e,
+            moves=e.column == column and e.uses_protected,
+            fair=frozenset(e.parents) if e.column == column else e.fair,
+            protected_is_fair=False,
+        )
+        for e in claim.design.equations
+    ]
+    return replace(claim, design=replace(claim.design, equations=tuple(equations)))
+
+
 # ---------------------------------------------------------------- by name
 
 
-def effect(table: Table, claim: Claim, feature: str, kind: str = TOTAL, level: Any = None) -> Functional:
-    """An effect of the protected attribute on a feature, in the feature's units."""
+def effect(
+    table: Table, claim: Claim, feature: str, kind: str = TOTAL, level: Any = None, of: Any = None
+) -> Functional:
+    """An effect of the protected attribute on a feature, in the feature's units, or on the share of a level ``of`` it."""
     makers: dict[str, Callable[..., Functional]] = {
         TOTAL: total_effect,
         DIRECT: direct_effect,
@@ -127,51 +168,81 @@ def effect(table: Table, claim: Claim, feature: str, kind: str = TOTAL, level: A
     }
     if not isinstance(kind, str) or kind not in makers:
         raise SettingError(f"kind is {kind!r}: give '{TOTAL}', '{DIRECT}' or '{INDIRECT}'")
-    return makers[kind](table, claim, feature, level)
+    return makers[kind](table, claim, feature, level, of)
 
 
-def total_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> TotalEffect:
+def total_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> MeanEffect:
     """Total effect of the protected attribute on a feature, in the feature's units."""
     j, coding = _column(table, feature), table.protected
-    ends = coding.ends(level)
-    name = f"total effect of {coding.name} on {feature}"
+    name = f"total effect of {coding.name} on {_aim(feature, of)}"
     unit, n = float(table.scaling.deviation[j]), table.rows.n
-    return TotalEffect(j, unit, n, partial(coding.effect_weight, ends=ends), name)
+    weight = partial(coding.effect_weight, ends=coding.ends(level))
+    return MeanEffect(j, unit, n, weight, name, value_of=_in_units(table, j, of))
 
 
-def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> Linear:
+def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> Linear | MeanEffect:
     """Mean change of a feature's equation with the protected attribute, its other parents as observed."""
-    j, coding, rows = _column(table, feature), table.protected, table.rows
-    equation, where, ends = claim.design.equations[j], claim.design.slices[j], coding.ends(level)
+    j, coding = _column(table, feature), table.protected
+    ends, name = coding.ends(level), f"direct effect of {coding.name} on {_aim(feature, of)}"
+    unit, value_of = float(table.scaling.deviation[j]), _in_units(table, j, of)
+    if value_of is not None or claim.is_mixed:
+        weight = partial(coding.effect_weight, ends=ends)
+        return MeanEffect(j, unit, table.rows.n, weight, name, direct=True, value_of=value_of)
+    return Linear(unit * _direct_slope(table, claim, j, ends), name)
+
+
+def _direct_slope(table: Table, claim: Claim, j: int, ends: tuple[float, float] | None) -> Array:
+    """(D,) the mean change of an equation's columns."""
+    position = claim.design.columns.index(j)
+    equation, where = claim.design.equations[position], claim.design.slices[position]
     slope = np.zeros(claim.model_a.weights.size)
-    for block in rows.blocks():
-        start, end = ends or (block.a, coding.counterfactual(block.a))
+    for block in table.rows.blocks():
+        start, end = ends or (block.a, table.protected.counterfactual(block.a))
         slope[where] += block.weight @ (equation.values(end, block.x) - equation.values(start, block.x))
-    unit = float(table.scaling.deviation[j])
-    return Linear(unit * slope / rows.n, f"direct effect of {coding.name} on {feature}")
+    return slope / table.rows.n
 
 
-def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None) -> Difference:
+def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> Difference:
     """Total effect less direct effect."""
-    name = f"indirect effect of {table.protected.name} on {feature}"
-    return Difference(total_effect(table, claim, feature, level), direct_effect(table, claim, feature, level), name)
+    name = f"indirect effect of {table.protected.name} on {_aim(feature, of)}"
+    parts = (make(table, claim, feature, level, of) for make in (total_effect, direct_effect))
+    return Difference(*parts, name)
+
+
+def _aim(feature: str, of: Any) -> str:
+    return feature if of is None else f"the share of {feature} = {of}"
+
+
+def _in_units(table: Table, j: int, of: Any) -> Callable[[Array], Array] | None:
+    """How coded values become the table's, where that is no multiple; of a level, whether they are it."""
+    own, kind = table.units.features[j], table.kinds[table.graph.features[j]]
+    if of is not None:
+        if of not in kind.levels:
+            known = f"it has {', '.join(map(repr, kind.levels))}" if kind.levels else "it is a number and has none"
+            raise SettingError(f"{of!r} is not a level of '{own.name}': {known}")
+        code = float(own.codes[kind.levels.index(of)])
+        return lambda x: (x == code).astype(float)
+    return None if kind.is_number and kind.scale == "identity" and not kind.atom else own.number
 
 
 def coefficient(table: Table, claim: Claim, feature: str, term: str) -> Functional:
     """A weight of a feature's equation, in the table's units."""
-    j = _column(table, feature)
-    terms = claim.design.equations[j].embedding.terms
+    j, design = _column(table, feature), claim.design
+    if j not in design.columns:
+        raise SettingError(f"'{feature}' has no equation: it does not descend from '{table.graph.protected}'")
+    position = design.columns.index(j)
+    terms = design.equations[position].embedding.terms
     if term not in terms:
         near = did_you_mean(term, terms) or f"; it has {', '.join(terms)}"
         raise SettingError(f"the equation of '{feature}' has no term '{term}'{near}")
     deviation = dict(zip(table.graph.features, table.scaling.deviation.tolist(), strict=True))
-    unit = deviation[feature]
+    unit = 1.0 if design.equations[position].law.is_ordered else deviation[feature]
     deviation[table.graph.protected] = table.protected.deviation
-    for factor in term.split("*"):
+    for factor in term.rpartition("] ")[2].split("*"):
         name, _, power = factor.partition("^")
         unit /= deviation.get(name, 1.0) ** int(power or 1)
     slope = np.zeros(claim.model_a.weights.size)
-    slope[claim.design.slices[j].start + terms.index(term)] = unit
+    slope[design.slices[position].start + terms.index(term)] = unit
     return Linear(slope, f"{feature}: weight of {term}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ import pandas as pd
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError
 from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,15 @@ class OfFrame:
     """Any function of the frame of counterfactuals; it has no derivative."""
 
     function: Callable[[pd.DataFrame], Any]
-    to_frame: Callable[[Array], pd.DataFrame]  # weights (D,) to the counterfactuals in the table's units
+    to_frame: Callable[[Fit], pd.DataFrame]  # Model B to the counterfactuals in the table's units
     name: str
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """The function of each frame."""
-        return np.array([self._value(w) for w in w_B])
+        return np.array([self._value(fit) for fit in fits])
 
-    def _value(self, w: Array) -> float:
-        value = self.function(self.to_frame(w))
+    def _value(self, fit: Fit) -> float:
+        value = self.function(self.to_frame(fit))
         if not (isinstance(value, Real | np.generic) and np.isfinite(float(value))):
             raise SettingError(f"{self.name} gives {value!r}: give a function of the frame to a finite number")
         return float(value)
@@ -37,7 +38,7 @@ class OfFrame:
         """Never."""
         return False
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> None:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> None:
         """No derivative."""
         return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.functionals.cfu import CFU
 from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,18 +21,18 @@ class RelativeCFU:
     name: str
     _by_rows: dict[int, Claim] = field(default_factory=dict, repr=False)  # the baseline by rows
 
-    def values(self, claim: Claim, w_B: Array) -> Array:
+    def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """CFU less the baseline's."""
-        ours, theirs = (CFU().values(one, w_B) for one in (claim, self._on(claim)))
+        ours, theirs = (CFU().values(one, fits) for one in (claim, self._on(claim)))
         return np.asarray(ours - theirs)
 
     def has_slope(self, claim: Claim) -> bool:
         """Whether both claims have one."""
         return CFU().has_slope(claim) and CFU().has_slope(self.baseline)
 
-    def value_and_slope(self, claim: Claim, w_B: Array) -> tuple[float, Array] | None:
+    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
         """CFU less the baseline's, with its derivative, where both have one."""
-        ours, theirs = (CFU().value_and_slope(one, w_B) for one in (claim, self._on(claim)))
+        ours, theirs = (CFU().value_and_slope(one, fit) for one in (claim, self._on(claim)))
         return None if ours is None or theirs is None else (ours[0] - theirs[0], ours[1] - theirs[1])
 
     def _on(self, claim: Claim) -> Claim:

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.data import Table, open_frame, read_levels, read_numbers
+from fairstress.inputs.data import Table
+from fairstress.inputs.frames import open_frame, read_levels, read_numbers
+from fairstress.inputs.kinds import MOST_CATEGORIES
 from fairstress.inputs.rows import Array, Rows, distinct
-
-MOST_CATEGORIES = 50  # a text column with more is a name or a number of a person, not a cause
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,8 +1,8 @@
-"""The table: any data frame in, checked against the graph, coded and standardised; nothing is dropped or imputed."""
+"""The table: people who were taken in, checked against the graph and coded by kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,20 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.errors import DataError, SettingError
+from fairstress.inputs.folds import SPLITS, Folds, cut, read_folds
+from fairstress.inputs.frames import check_complete, read_levels, read_numbers
 from fairstress.inputs.graph import JOINT, CausalGraph
+from fairstress.inputs.intake import REFUSE, take_in
+from fairstress.inputs.kinds import ORDERED, Kind, protected_kind, read_kinds, read_words
+from fairstress.inputs.missing import Dropped
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
-from fairstress.inputs.units import Units, read_units
-
-Folds = int | Iterable[tuple[ArrayLike, ArrayLike]]  # their number, or positions of (training, test) rows
+from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """Means and standard deviations that standardise the features, in the analyst's units."""
+    """Means and standard deviations that standardise the features, in the analyst's units or on their scales."""
 
     mean: Array  # (m,)
     deviation: Array  # (m,)
@@ -53,19 +56,24 @@ class Table:
     weight: Array  # (n,)
     index: pd.Index[Any]  # (n,) row labels of a pandas frame, otherwise 0..n-1
     units: Units  # gives coded rows back as the table has them
+    kinds: dict[str, Kind]  # by feature
+    cluster: Any = None  # (n,) labels of people who belong together in cross-validation
+    table_of: IntArray | None = None  # (n,) which of several completed tables each row stands in
+    dropped: Dropped | None = None  # who was left out because a value is missing
 
-    def folds(self, cv: Folds) -> list[Rows]:
-        """Cut the table into contiguous folds of nearly equal length, or into the test sets of some splits."""
-        counted = np.flatnonzero(self.weight > 0)
-        if isinstance(cv, Iterable) and not isinstance(cv, str):
-            parts = [test[self.weight[test] > 0] for test in _test_sets(cv, self.y.size)]
-            if not all(part.size for part in parts):
-                raise SettingError("a test set of cv has no row with weight: give larger folds")
-        elif isinstance(cv, bool) or not isinstance(cv, int | np.integer) or not 2 <= cv <= counted.size:
-            raise SettingError(f"cv is {cv!r}: give a number of folds from 2 to the number of rows, {counted.size}")
-        else:
-            parts = np.array_split(counted, cv)
-        return [_gather(self.rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+    def folds(self, cv: Folds, seed: int = 0) -> list[Rows]:
+        """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits."""
+        if self.dropped is not None and read_folds(cv, self.n_counted).way == SPLITS:
+            raise SettingError("cv holds splits, but missing is 'drop', which changes rows' positions: give a number")
+        rows = self.rows
+        parts = cut(cv, rows.a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
+        return [_gather(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def of_table(self, number: int) -> Table:
+        """One of several completed tables, its people with their whole weight."""
+        assert self.table_of is not None
+        weight = np.where(self.table_of == number, self.weight * (self.table_of.max() + 1), 0.0)
+        return replace(self, weight=weight, rows=_gather(self.rows, self.row_of, self.y, weight, keep_all=True))
 
     def keep(self, which: NDArray[np.bool_]) -> Table:
         """The same table with the weight of all other rows set to 0; coding and scaling stay."""
@@ -129,10 +137,13 @@ def read_table(
     frame: Any,
     graph: CausalGraph,
     *,
+    kinds: Mapping[str, Any] | None = None,
     reference: Any = None,
     shift: float | None = None,
     contrast: Any = None,
+    missing: str = REFUSE,
     sample_weight: ArrayLike | None = None,
+    cluster: Any = None,
     centre_outcome: bool = True,
     outcome_type: str | None = None,
 ) -> Table:
@@ -141,43 +152,53 @@ def read_table(
     Parameters
     ----------
     frame
-        Any eager data frame that narwhals understands. Columns are taken by name; others are ignored.
+        Any eager data frame that narwhals understands, or a list of completed ones. Columns are taken by name; others
+        are ignored.
     graph
         Names the columns.
+    kinds
+        ``{column: kind}`` for features, and the protected attribute, that are not what their columns tell.
     reference
-        Level of the protected attribute that the others are compared with; default the last in sorted order.
+        Level of the protected attribute that the others are compared with; default the last in sorted order, or the
+        lowest of ordered ones.
     shift
         How far the counterfactual moves a numeric protected attribute; default one standard deviation.
     contrast
         Levels, or values, that people are moved to; default the other levels.
+    missing
+        ``"refuse"`` missing values, or ``"drop"`` the people who have any.
     sample_weight
         One weight per row; weight 2 is the row twice.
+    cluster
+        Name of a column, or labels, of people who belong together in cross-validation.
     centre_outcome
         Take the mean off a numeric outcome, which keeps the digits of one that is large.
     outcome_type
         ``"number"`` or ``"classes"``; default classes for an outcome of two values, a number for any other.
     """
-    columns = take_columns(frame, (*graph.protected_columns, *graph.features, graph.outcome))
-    n = len(columns[graph.outcome])
-    weight = _weights(sample_weight, n)
-    x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
-    protected, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
-    coding, a = _read_protected(protected, graph.protected, weight, contrast=contrast, **ways)
-    if graph.confounds_protected and coding.levels is not None and not coding.is_binary:
-        raise DataError(
-            f"a pair names '{graph.protected}', which has {len(coding.levels)} levels: a hidden cause of the protected "
-            "attribute can be analysed for two levels or a number; merge levels, or remove its '<->'"
-        )
+    people = take_in(frame, graph, missing=missing, sample_weight=sample_weight, cluster=cluster)
+    frame, columns, weight = people.frame, people.columns, people.weight
+    given = read_words(kinds, graph)
+    feature_kinds = read_kinds(given, columns, graph)
+    own, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
+    coding, a = _read_protected(own, graph.protected, given.get(graph.protected), weight, contrast=contrast, **ways)
+    _check_confounded(coding, graph)
+    features = _code_features(columns, feature_kinds, weight)
+    x = np.column_stack([feature.code(columns[feature.name]) for feature in features])
+    for j, feature in enumerate(features):
+        _check_by_group(feature, coding, a, x[:, j], weight)
     outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight, outcome_type)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
-    scaling = _scaling(x, weight, graph.features)
+    scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
     first, row_of = distinct(a, x)
-    alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(scaling.apply(x[first])), *[a[first]] * 3)
-    index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(n)
+    alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(x[first]), *[a[first]] * 3)
+    index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
     rows = _gather(alike, row_of, y, weight, keep_all=True)
-    units = _units(columns, graph, coding, scaling, a)
-    return Table(graph, coding, outcome_levels, scaling, rows, row_of, y, origin, weight, index, units)
+    number = _protected_number(own[0], coding, weight)
+    units = read_units(columns, number or graph.protected_columns, coding.codes, a, features)
+    parts = (scaling, rows, row_of, y, origin, weight, index, units, feature_kinds)
+    return Table(graph, coding, outcome_levels, *parts, people.cluster, people.table_of, people.dropped)
 
 
 # ---------------------------------------------------------------- coding
@@ -192,28 +213,35 @@ def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: 
     return rows.with_outcome(*sums)
 
 
-def _units(
-    columns: dict[str, nw.Series[Any]], graph: CausalGraph, coding: ProtectedCoding, scaling: Scaling, a: Array
-) -> Units:
-    own = {} if coding.levels else {graph.protected: (coding.mean, coding.deviation)}
-    features = zip(graph.features, zip(scaling.mean.tolist(), scaling.deviation.tolist(), strict=True), strict=True)
-    return read_units(columns, graph.protected_columns, coding.codes, a, {**own, **dict(features)})
+def _code_features(
+    columns: Mapping[str, nw.Series[Any]], kinds: Mapping[str, Kind], weight: Array
+) -> tuple[FeatureCoding, ...]:
+    """Read how each feature is coded, and standardise by the weighted moments of their scores."""
+    raw = [read_feature(columns[name], name, kind, weight) for name, kind in kinds.items()]
+    scores = np.column_stack([feature.scores(columns[feature.name]) for feature in raw])
+    mean = weight @ scores / weight.sum()
+    deviation = np.sqrt(weight @ (scores - mean) ** 2 / weight.sum())
+    return tuple(f.scaled(float(m), float(d)) for f, m, d in zip(raw, mean, deviation, strict=True))
 
 
 def _read_protected(
-    columns: Sequence[nw.Series[Any]], name: str, weight: Array, **options: Any
+    columns: Sequence[nw.Series[Any]], name: str, given: Kind | None, weight: Array, **options: Any
 ) -> tuple[ProtectedCoding, Array]:
     """Code the protected attribute; several columns are one attribute, whose levels are their combinations."""
     for column in columns:
         check_complete(column, column.name)
-    if len(columns) == 1:
-        (column,) = columns
-        is_number = column.dtype.is_numeric()
-        levels = read_levels(column, name)
-        numbers = read_numbers(column, name, "protected attribute") if is_number and len(levels) > 2 else None
-        return code_protected(column.to_list(), levels, numbers, name, weight, **options)
-    combined = combine(columns)
-    return code_protected(combined, sorted(set(combined)), None, name, weight, **options)
+    joint = pd.Series(combine(columns), dtype=object) if len(columns) > 1 else None
+    column = columns[0] if joint is None else nw.from_native(joint, series_only=True)
+    kind = protected_kind(given, column, name)
+    numbers = read_numbers(column, name, "protected attribute") if kind.is_number else None
+    return code_protected(column.to_list(), kind.levels, numbers, name, weight, ordered=kind.name == ORDERED, **options)
+
+
+def _protected_number(column: nw.Series[Any], coding: ProtectedCoding, weight: Array) -> FeatureCoding | None:
+    """How a numeric protected attribute is coded; None for one with levels."""
+    if coding.levels is not None:
+        return None
+    return read_feature(column, coding.name, Kind(NUMBER), weight).scaled(coding.mean, coding.deviation)
 
 
 def combine(columns: Sequence[nw.Series[Any]]) -> list[str]:
@@ -241,125 +269,35 @@ def _code_outcome(
     return coding, coded
 
 
-def read_levels(column: nw.Series[Any], name: str) -> list[Any]:
-    """Give the distinct values in sorted order, none missing."""
-    check_complete(column, name)
-    values = column.unique().to_list()
-    try:
-        return sorted(values)
-    except TypeError:  # mixed types have no order of their own
-        return sorted(values, key=str)
-
-
-def _scaling(x: Array, weight: Array, features: Sequence[str]) -> Scaling:
-    """Weighted means and standard deviations; a constant column is refused."""
-    counted = x[weight > 0]
-    for name, low, high in zip(features, counted.min(axis=0), counted.max(axis=0), strict=True):
-        if low == high:
-            raise DataError(f"column '{name}' is constant ({low:g}): remove it from the graph")
-        if not 1e-100 < high - low < 1e100:
-            raise DataError(f"column '{name}' runs from {low:g} to {high:g}: give it in another unit")
-    mean = weight @ x / weight.sum()
-    return Scaling(mean, np.sqrt(weight @ (x - mean) ** 2 / weight.sum()))
-
-
 # ---------------------------------------------------------------- checks
 
 
-def take_columns(frame: Any, wanted: Sequence[str]) -> dict[str, nw.Series[Any]]:
-    """Take columns that the graph names out of any eager data frame."""
-    way_out = f"the data are a {type(frame).__name__}: give a pandas, polars or pyarrow table held in memory"
-    table, names = open_frame(frame, way_out)
-    for name in wanted:
-        if name not in names:
-            raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
-    if len(table) == 0:
-        raise DataError("the data have no rows")
-    return {name: table[:, names.index(name)] for name in wanted}
+def _check_confounded(coding: ProtectedCoding, graph: CausalGraph) -> None:
+    """Refuse hidden causes of levels without an order."""
+    if not graph.confounds_protected or coding.levels is None or coding.is_binary or coding.is_ordered:
+        return
+    raise DataError(
+        f"a pair names '{graph.protected}', which has {len(coding.levels)} levels without an order: a hidden cause of "
+        "the protected attribute can be analysed for two levels, ordered ones or a number; merge levels, say "
+        f"kinds={{'{graph.protected}': [levels in order]}} if they have an order, or remove its '<->'"
+    )
 
 
-def open_frame(frame: Any, refusal: str) -> tuple[nw.DataFrame[Any], list[str]]:
-    """Give any eager data frame with the names of its columns, each of which must be there once; refuse all else."""
-    names = column_names(frame)
-    check_unique(names)
-    try:
-        return nw.from_native(frame, eager_only=True), names
-    except TypeError:
-        raise DataError(refusal) from None
-
-
-def column_names(frame: Any) -> list[str]:
-    """Give the names of a frame's columns; none of anything else."""
-    return [str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", []))]
-
-
-def check_unique(names: Iterable[str]) -> None:
-    """Refuse two columns of one name."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"the data have two columns named '{name}': rename one of them")
-        seen.add(name)
-
-
-def check_complete(column: nw.Series[Any], name: str) -> None:
-    """Refuse missing values, NaN included, saying how many and where the first stands."""
-    missing = column.is_null().to_numpy().astype(bool)
-    if column.dtype.is_float():
-        missing |= column.is_nan().fill_null(True).to_numpy().astype(bool)
-    _refuse(missing, name, "missing", "drop or impute them before the audit; fairstress never does so silently")
-
-
-def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
-    """Give a numeric column as floats; text, booleans, missing and infinite values are refused."""
-    if not column.dtype.is_numeric():
+def _check_by_group(feature: FeatureCoding, coding: ProtectedCoding, a: Array, x: Array, weight: Array) -> None:
+    """Refuse a scale by group where there are no groups, or one is without two values (above an atom)."""
+    if not feature.kind.by_group:
+        return
+    given = f"kinds says '{feature.kind.word}' for '{feature.name}', "
+    if coding.levels is None:
         raise DataError(
-            f"{role} '{name}' is not numeric (its type is {column.dtype}): code it as numbers before the audit"
+            f"{given}but '{coding.name}' is a number and has no groups: leave ' by group' out, or say "
+            f"kinds={{'{coding.name}': 'ordered'}}"
         )
-    check_complete(column, name)
-    values = column.cast(nw.Float64).to_numpy().astype(float)
-    _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
-    return values
-
-
-def _refuse(bad: Any, name: str, what: str, way_out: str) -> None:
-    count = int(bad.sum())
-    if count:
-        noun = "value" if count == 1 else "values"
-        raise DataError(f"column '{name}' has {count} {what} {noun} (first in row {int(bad.argmax())}): {way_out}")
-
-
-def _test_sets(splits: Iterable[Any], n: int) -> list[IntArray]:
-    """Check splits into training and test rows: every row is tested once, on a fit to all others."""
-    try:
-        pairs = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
-    except (TypeError, ValueError):
-        raise SettingError(
-            "cv holds something else than pairs of training and test rows: give their positions"
-        ) from None
-    everyone = np.arange(n)
-    tested = np.sort(np.concatenate([test for _, test in pairs])) if len(pairs) > 1 else np.array([])
-    whole = all(np.array_equal(np.sort(np.concatenate(pair)), everyone) for pair in pairs)
-    if not (whole and np.array_equal(tested, everyone)):
-        raise SettingError(
-            f"the splits of cv must test each of the {n} rows once, on a fit to all others: give those of a KFold, or "
-            "a number of folds"
-        )
-    return [test for _, test in pairs]
-
-
-def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
-    """Check one non-negative, finite weight per row."""
-    if sample_weight is None:
-        return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError):
-        raise DataError("sample_weight holds something that is not a number: give one number per row") from None
-    if weight.shape != (n,):
-        raise DataError(f"sample_weight has shape {weight.shape}, but the data have {n} rows: give one weight per row")
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError("sample_weight must be finite and nowhere negative")
-    if weight.sum() == 0:
-        raise DataError("every sample_weight is zero: give some row a positive weight")
-    return weight
+    counted = (weight > 0) & (x > (-np.inf if feature.atom_code is None else feature.atom_code))
+    for level, code in zip(coding.levels, coding.codes, strict=True):
+        count = np.unique(x[counted & (a == code)]).size
+        if count < 2:
+            raise DataError(
+                f"{given}which has {count} value(s){' above 0' * feature.kind.atom} in the group '{level}' of "
+                f"'{coding.name}': a scale of its own needs two; leave ' by group' out, or merge groups"
+            )

@@ -8,7 +8,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from fairstress.inputs.data import Table, check_complete, combine, read_numbers, take_columns
+from fairstress.inputs.data import Table, combine
+from fairstress.inputs.frames import check_complete, read_numbers, take_columns
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows
 
@@ -21,14 +22,14 @@ def code_newcomers(frame: Any, table: Table) -> Rows:
     frame
         A pandas, polars or pyarrow table with the columns of the graph; the outcome is not asked for.
     table
-        The table whose levels, means and deviations are used.
+        The table whose levels, scales, means and deviations are used.
     """
     graph = table.graph
     columns = take_columns(frame, (*graph.protected_columns, *graph.features))
     a = _code(table.protected, [columns[name] for name in graph.protected_columns])
-    x = np.column_stack([read_numbers(columns[name], name, "feature") for name in graph.features])
+    x = np.column_stack([feature.code(columns[feature.name]) for feature in table.units.features])
     nothing = np.zeros_like(a)
-    x = np.asfortranarray(table.scaling.apply(x))
+    x = np.asfortranarray(x)
     return Rows(a, table.protected.counterfactual(a), x, np.ones_like(a), nothing, nothing)
 
 

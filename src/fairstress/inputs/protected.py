@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError, SettingError
+from fairstress.inputs.frames import alternatives
 from fairstress.inputs.rows import Array, IntArray, Rows, join
 from fairstress.options import finite
 
@@ -18,8 +19,8 @@ from fairstress.options import finite
 class ProtectedCoding:
     """How the protected attribute is coded, and where its counterfactual lies.
 
-    Two levels are coded -1/+1, the reference last; more levels 0, 1, 2, ..., the reference first. A number with more
-    than two values (``levels`` is None) is standardised.
+    Two levels are coded -1/+1, the reference last; more levels 0, 1, 2, ..., the reference first, unless they are
+    ordered: then in their order. A number with more than two values (``levels`` is None) is standardised.
     """
 
     name: str
@@ -28,6 +29,8 @@ class ProtectedCoding:
     targets: tuple[float, ...] = ()  # codes that people are moved to, where that is not the other level or by a shift
     mean: float = 0.0
     deviation: float = 1.0
+    is_ordered: bool = False  # whether there are more than two levels, and in an order
+    reference: int = 0  # place of the reference among ordered levels
 
     @property
     def is_binary(self) -> bool:
@@ -40,16 +43,21 @@ class ProtectedCoding:
         return (-1.0, 1.0) if self.is_binary else tuple(float(i) for i in range(len(self.levels or ())))
 
     @property
+    def order(self) -> tuple[float, ...]:
+        """Codes of the levels, ascending, as a threshold model of them takes them; none for a number."""
+        return tuple(sorted(self.codes))
+
+    @property
     def reference_code(self) -> float:
         """Code of the reference level; of a number, its mean."""
-        return 1.0 if self.is_binary else 0.0
+        return 1.0 if self.is_binary else float(self.reference)
 
     def code(self, level: Any) -> float:
         """Give the code of a level, or of a number's value."""
         if self.levels is None:
             return (finite(level, f"the value of '{self.name}'") - self.mean) / self.deviation
         if level not in self.levels:
-            raise SettingError(f"{level!r} is not a level of '{self.name}': give {_alternatives(self.levels)}")
+            raise SettingError(f"{level!r} is not a level of '{self.name}': give {alternatives(self.levels)}")
         return self.codes[self.levels.index(level)]
 
     @property
@@ -63,7 +71,7 @@ class ProtectedCoding:
         code = self.code(level)
         if level not in self.moved_levels:
             raise SettingError(
-                f"nobody is moved from {level!r}, the only level in contrast: give {_alternatives(self.moved_levels)}, "
+                f"nobody is moved from {level!r}, the only level in contrast: give {alternatives(self.moved_levels)}, "
                 "or name another level in contrast"
             )
         return code
@@ -75,7 +83,7 @@ class ProtectedCoding:
             if value not in code_of:
                 raise DataError(
                     f"the protected attribute '{self.name}' is {value!r} in row {row}, a level that was not there when "
-                    f"the model was fitted: it knows {_alternatives(code_of)}"
+                    f"the model was fitted: it knows {alternatives(code_of)}"
                 )
         return np.fromiter((code_of[value] for value in values), dtype=float, count=len(values))
 
@@ -139,7 +147,7 @@ class ProtectedCoding:
         if level is None:
             others = [code for code in (self.targets or self.codes) if code != start]
             if len(others) != 1:
-                shown = _alternatives([self.level(code) for code in others])
+                shown = alternatives([self.level(code) for code in others])
                 raise SettingError(f"'{self.name}' has several levels: say to which one the effect leads, {shown}")
             return start, others[0]
         end = self.code(level)
@@ -148,7 +156,7 @@ class ProtectedCoding:
         if missing or end == start:
             raise SettingError(
                 f"the effect of '{self.name}' to {level!r} needs counterfactuals to two values: "
-                f"name {_alternatives(missing or [level])} in contrast, or another level"
+                f"name {alternatives(missing or [level])} in contrast, or another level"
             )
         return start, end
 
@@ -160,38 +168,46 @@ def code_protected(
     name: str,
     weight: Array,
     *,
+    ordered: bool = False,
     reference: Any = None,
     shift: float | None = None,
     contrast: Any = None,
 ) -> tuple[ProtectedCoding, Array]:
-    """Code a protected attribute with some distinct levels; ``numbers`` are its values, if it is numeric."""
+    """Code a protected attribute with some levels, which may be in an order, or, where it is one, as a number."""
+    if numbers is not None:
+        if reference is not None:
+            raise SettingError(
+                f"reference is {reference!r}, but '{name}' has {np.unique(numbers).size} numeric values: leave it out, "
+                f"or compare them as groups with kinds={{'{name}': 'category'}} or 'ordered'"
+            )
+        return _code_number(numbers, name, weight, shift, contrast)
     if len(levels) == 1:
         raise DataError(
             f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
         )
-    if len(levels) > 2 and numbers is not None:
-        if reference is not None:
-            raise SettingError(
-                f"reference is {reference!r}, but '{name}' has {len(levels)} numeric values: leave it out, or give the "
-                "values as text to compare them as groups"
-            )
-        return _code_number(numbers, name, weight, shift, contrast)
     if shift is not None:
         raise SettingError(f"shift is {shift}, but '{name}' has levels: its counterfactuals are the other levels")
     if reference is not None and reference not in levels:
-        raise SettingError(f"reference {reference!r} is not a level of '{name}': give {_alternatives(levels)}")
-    reference = levels[-1] if reference is None else reference
-    others = [level for level in levels if level != reference]
-    ordered = (others[0], reference) if len(others) == 1 else (reference, *others)
-    coding = ProtectedCoding(name, ordered)
-    code_of = dict(zip(coding.levels or (), coding.codes, strict=True))
-    a = np.fromiter((code_of[value] for value in values), dtype=float, count=len(values))
-    for level, code in code_of.items():
+        raise SettingError(f"reference {reference!r} is not a level of '{name}': give {alternatives(levels)}")
+    coding = _code_ordered(name, levels, reference) if ordered and len(levels) > 2 else _code(name, levels, reference)
+    a = coding.code_levels(values)
+    for level, code in zip(coding.levels or (), coding.codes, strict=True):
         if weight[a == code].sum() == 0:
             raise DataError(f"the group '{level}' of '{name}' has no weight: there is nobody to compare with")
     if contrast is None:
         return replace(coding, targets=() if coding.is_binary else coding.codes), a
     return replace(coding, targets=_targets(coding, contrast)), a
+
+
+def _code(name: str, levels: Sequence[Any], reference: Any) -> ProtectedCoding:
+    reference = levels[-1] if reference is None else reference
+    others = [level for level in levels if level != reference]
+    return ProtectedCoding(name, (others[0], reference) if len(others) == 1 else (reference, *others))
+
+
+def _code_ordered(name: str, levels: Sequence[Any], reference: Any) -> ProtectedCoding:
+    place = 0 if reference is None else list(levels).index(reference)
+    return ProtectedCoding(name, tuple(levels), is_ordered=True, reference=place)
 
 
 def _code_number(
@@ -218,8 +234,3 @@ def _targets(coding: ProtectedCoding, contrast: Any) -> tuple[float, ...]:
     if not targets:
         raise SettingError("contrast is empty: give the levels, or values, that people are moved to")
     return targets
-
-
-def _alternatives(levels: Iterable[Any]) -> str:
-    shown = [repr(level) for level in levels]
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

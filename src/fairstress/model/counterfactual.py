@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
 
 
@@ -16,32 +16,73 @@ class FactualBlock:
 
     block: Rows
     phi: dict[int, Array]  # per equation that moves: its columns (r, d)
-    eps: Array  # (r, m) Model A's residuals
+    eps: Array  # (r, m) Model A's residuals; of the context the values themselves
     predicted: Array  # (r,) what the audited predictor makes of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worlds:
-    """The same people with A set to another value under g versions of Model B."""
+    """The same people with A set to another value under g versions of Model B.
+
+    Where errors are seen in intervals only, a person has several worlds, each with a probability.
+    """
 
     factual: FactualBlock
-    x_cf: Array  # (g, r, m) features under Model B
-    eps_cf: Array  # (g, r, m) false residuals: what Model A takes for noise in the counterfactual person
+    x_cf: Array  # (g, l, m) features under Model B
+    eps_cf: Array  # (g, l, m) false residuals: what Model A takes for noise in the counterfactual person
     phi_cf: dict[int, Array]  # per equation that moves: its columns (g, r, d), or (1, r, d) where all worlds agree
     change: dict[int, Array]  # phi' - phi, of the same shape
+    owner: IntArray | None = None  # (l,) the person of each world; None: each has one, l = r
+    probability: Array | None = None  # (l,) of each world; None: 1
+
+    def of_people(self, values: Array) -> Array:
+        """Give each world the value (r,) of its person."""
+        return values if self.owner is None else values[self.owner]
+
+    def weights(self, weight: Array) -> Array:
+        """(l,) the weight of each world: its person's, shared by probability."""
+        return weight if self.probability is None else self.of_people(weight) * self.probability
+
+    def people(self) -> Rows:
+        """The factual person of each world."""
+        block = self.factual.block
+        return block if self.owner is None else block.where(self.owner)
+
+    def mean(self, values: Array) -> Array:
+        """(r,) the mean of values (l,) over each person's worlds."""
+        if self.owner is None or self.probability is None:
+            return values
+        return np.bincount(self.owner, values * self.probability, minlength=self.factual.block.a.size).astype(float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """The worlds of everyone, one after the other."""
+
+    owner: IntArray  # (l,) the row of the claim that each belongs to; a row's stand side by side
+    probability: Array  # (l,)
+    x: Array  # (l, m) features, coded
+
+    def likeliest(self, n: int) -> IntArray:
+        """(n,) the most probable world of each of n rows."""
+        order = np.lexsort((-self.probability, self.owner))
+        first = np.searchsorted(self.owner[order], np.arange(n))
+        return order[first]
 
 
 def residuals(design: Design, w: Array, block: Rows) -> Array:
-    """``x - Phi w``: what a model takes for noise, as (r, m)."""
-    return np.asarray(block.x - design.fitted(block.a, block.x, w))
+    """``x - Phi w``: what a Gaussian model takes for noise, as (r, m); the context stays as it is."""
+    eps = np.array(block.x, order="F")
+    eps[:, design.columns] -= design.fitted(block.a, block.x, w)
+    return eps
 
 
 def factual_columns(design: Design, w_A: Array, block: Rows) -> tuple[dict[int, Array], Array]:
     """Work out for one block what no version of Model B changes: the columns of equations that move, and residuals."""
-    eps, phi = np.empty(block.x.T.shape), {}
+    eps, phi = np.array(block.x.T, order="C"), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
         columns = equation.values(block.a, block.x)
-        eps[j] = block.x[:, j] - columns @ w_A[where]
+        eps[equation.column] -= columns @ w_A[where]
         if equation.moves:
             phi[j] = columns
     return phi, eps.T
@@ -59,14 +100,15 @@ def worlds(design: Design, w_A: Array, w_B: Array, factual: FactualBlock) -> Wor
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
     eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
     phi_cf, change = {}, {}
+    moving = {design.equations[j].column for j in factual.phi}
     for j, phi in factual.phi.items():
         equation, where = design.equations[j], design.slices[j]
-        agree = not any(k in factual.phi for _, k in equation.unfair)
+        agree = not any(k in moving for _, k in equation.unfair)
         seen = x_cf[:, :1] if agree else x_cf
         phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0), block)
         change[j] = phi_cf[j] - phi
-        x_cf[j] += (change[j] @ w_B[:, where, None])[:, :, 0]
-        eps_cf[j] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
+        x_cf[equation.column] += (change[j] @ w_B[:, where, None])[:, :, 0]
+        eps_cf[equation.column] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
     return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), phi_cf, change)
 
 
@@ -88,14 +130,16 @@ def weight_gradient(
     g = np.zeros_like(counterfactual.factual.eps) if g_eps is None else g_eps
     x_bar = np.array(g if g_x is None else g + g_x, order="F")
     c_w = np.zeros(w_B.size)
+    columns = {design.equations[j].column for j in counterfactual.change}
     for j in reversed(counterfactual.change):
         equation, where = design.equations[j], design.slices[j]
-        c_w[where] = counterfactual.change[j][0].T @ x_bar[:, j]
-        moving = [(position, k) for position, k in equation.unfair if k in counterfactual.change]
+        own = equation.column
+        c_w[where] = counterfactual.change[j][0].T @ x_bar[:, own]
+        moving = [(position, k) for position, k in equation.unfair if k in columns]
         if moving:
             W = np.column_stack([w_B[where], w_A[where]])
             block = counterfactual.factual.block
             slopes = equation.slopes(block.a_cf, counterfactual.x_cf[0], block, counterfactual.phi_cf[j][0], W)
             for position, k in moving:
-                x_bar[:, k] += x_bar[:, j] * slopes[:, position, 0] - g[:, j] * slopes[:, position, 1]
+                x_bar[:, k] += x_bar[:, own] * slopes[:, position, 0] - g[:, own] * slopes[:, position, 1]
     return c_w

@@ -6,15 +6,62 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.kinds import CATEGORY, NUMBER
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.embedding import Embedding, EmbeddingFactory, Input
+from fairstress.model.embedding import ByGroup, Embedding, EmbeddingFactory, Input, constant_columns
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What is seen of a variable's latent error: all of it, through cuts into levels, or only above an atom.
+
+    A number is ``x = phi'w + sigma e``, with sigma and w of each group's own where there are groups. An ordered variable
+    is level k where ``tau_(k-1) < phi'theta + e <= tau_k``. A number with an atom is seen where it lies above it.
+    """
+
+    codes: tuple[float, ...] = ()  # of an ordered variable's levels, ascending; none for a number
+    groups: tuple[float, ...] = ()  # codes of the protected attribute that have a scale and weights of their own
+    atom: float | None = None  # the code of a number at its atom
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether levels are seen, and not a number."""
+        return bool(self.codes)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a number with one scale that is seen for everyone."""
+        return not (self.codes or self.groups or self.atom is not None)
+
+    @property
+    def n_scales(self) -> int:
+        """How many scales its error has."""
+        return 0 if self.codes else len(self.groups) or 1
+
+    @property
+    def n_cuts(self) -> int:
+        """How many cuts part its levels."""
+        return max(len(self.codes) - 1, 0)
+
+    def group_of(self, a: Array) -> IntArray:
+        """Which scale belongs to each code of the protected attribute."""
+        if not self.groups:
+            return np.zeros(a.shape, dtype=np.intp)
+        return np.searchsorted(self.groups, a).astype(np.intp)
+
+    def level_of(self, x: Array) -> IntArray:
+        """The position of each code among the levels."""
+        return np.searchsorted(self.codes, x).astype(np.intp)
+
+
+PLAIN = Law()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +79,8 @@ class Equation:
     levels: tuple[float, ...] = ()  # codes of the protected attribute that have an indicator each; none: it is a number
     fair: frozenset[int] = frozenset()  # parents whose edges are called fair
     protected_is_fair: bool = False  # whether the protected attribute's edge is
+    law: Law = PLAIN  # what is seen of its error
+    indicators: tuple[tuple[int, float | None], ...] = ()  # column and level of each input of a parent; none: itself
 
     @property
     def n_protected(self) -> int:
@@ -39,9 +88,14 @@ class Equation:
         return (len(self.levels) or 1) * self.uses_protected
 
     @property
+    def sources(self) -> tuple[tuple[int, float | None], ...]:
+        """Column of each input that stands for a parent, and the code of the level that it indicates, if it does."""
+        return self.indicators or tuple((k, None) for k in self.parents)
+
+    @property
     def unfair(self) -> tuple[tuple[int, int], ...]:
-        """(position among the parents, column) of the parents whose edges are not called fair."""
-        return tuple((i, k) for i, k in enumerate(self.parents) if k not in self.fair)
+        """(position among the inputs, column) of parents that enter as they are, along edges not called fair."""
+        return tuple((i, k) for i, (k, level) in enumerate(self.sources) if k not in self.fair and level is None)
 
     def unlabelled(self) -> Equation:
         """The same with no edge called fair."""
@@ -52,17 +106,21 @@ class Equation:
 
         Fair edges carry the values of ``along_fair``, where it is given.
         """
-        a_fair, x_fair = (along_fair.a, along_fair.x) if along_fair else (a, x)
-        own = a_fair if self.protected_is_fair else a
-        Z = np.empty((self.n_protected + len(self.parents), *x.shape[:-1]))
+        x_fair, own = along_fair.x if along_fair else x, self.own(a, along_fair)
+        Z = np.empty((self.n_protected + len(self.sources), *x.shape[:-1]))
         if self.uses_protected and self.levels:
             for position, level in enumerate(self.levels):
                 Z[position] = own == level
         elif self.uses_protected:
             Z[0] = own
-        for position, k in enumerate(self.parents, start=self.n_protected):
-            Z[position] = (x_fair if k in self.fair else x)[..., k]
+        for position, (k, code) in enumerate(self.sources, start=self.n_protected):
+            column = (x_fair if k in self.fair else x)[..., k]
+            Z[position] = column if code is None else column == code
         return Z.transpose(*range(1, Z.ndim), 0)
+
+    def own(self, a: Any, along_fair: Rows | None = None) -> Any:
+        """The value of the protected attribute that the equation sees."""
+        return along_fair.a if along_fair and self.protected_is_fair else a
 
     def values(self, a: Any, x: Array, along_fair: Rows | None = None) -> Array:
         """Columns ``phi_j`` for x (..., r, m), as (..., r, d)."""
@@ -75,7 +133,11 @@ class Equation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """The structural equations in topological order, their weights side by side in one vector."""
+    """The structural equations in topological order, their weights side by side in one vector.
+
+    Features that do not descend from the protected attribute, stand in no pair and are no numbers have no equation:
+    they are the context, on which all others are conditioned.
+    """
 
     equations: tuple[Equation, ...]
     feature_of: IntArray  # (D,) the equation that each weight belongs to
@@ -86,17 +148,34 @@ class Design:
     def of(cls, equations: Sequence[Equation], protected: Equation | None = None) -> Design:
         """Lay the equations' weights side by side; those of the protected attribute's equation come after them."""
         widths = [len(equation.embedding.terms) for equation in equations]
-        ends = np.cumsum([0, *widths]).tolist()
-        slices = tuple(slice(start, end) for start, end in itertools.pairwise(ends))
+        slices = tuple(side_by_side(widths))
         return cls(tuple(equations), np.repeat(np.arange(len(widths)), widths), slices, protected)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all errors are those of numbers with one scale, seen for everyone: the Gaussian model."""
+        own = self.protected
+        few = own is None or own.law.is_plain or len(own.law.codes) == 2
+        return few and all(equation.law.is_plain for equation in self.equations)
+
+    @property
+    def columns(self) -> list[int]:
+        """The equations' features, as columns of x."""
+        return [equation.column for equation in self.equations]
 
     def unlabelled(self) -> Design:
         """The same with no edge called fair."""
         return replace(self, equations=tuple(equation.unlabelled() for equation in self.equations))
 
-    def penalties(self, penalty: float, *, penalise_constant: bool) -> Array:
-        """(D,) the ridge penalty of each weight."""
-        parts = [column_penalties(e.embedding, penalty, penalise_constant=penalise_constant) for e in self.equations]
+    def penalties(
+        self, penalty: float, *, penalise_constant: bool, own: Mapping[str, float] | None = None
+    ) -> Array:
+        """(D,) the ridge penalty of each weight: the equation's own, where it has one, otherwise the shared one."""
+        of = own or {}
+        parts = [
+            column_penalties(e.embedding, of.get(e.feature, penalty), penalise_constant=penalise_constant)
+            for e in self.equations
+        ]
         return np.concatenate(parts)
 
     def values(self, a: Array, x: Array) -> Array:
@@ -109,22 +188,25 @@ class Design:
         return np.column_stack(columns)
 
 
+def side_by_side(widths: Sequence[int]) -> list[slice]:
+    """Where parts of some widths stand when they are laid side by side."""
+    return [slice(start, end) for start, end in itertools.pairwise(np.cumsum([0, *widths]).tolist())]
+
+
 def column_penalties(embedding: Embedding, penalty: float, *, penalise_constant: bool) -> Array:
     """(d,) the penalty of each column: shared by equal columns, none on the constant unless asked for."""
     penalties = penalty / embedding.repeats
     if not penalise_constant:
-        penalties[0] = 0.0
+        penalties[list(constant_columns(embedding))] = 0.0
     return np.asarray(penalties)
 
 
-Describe = Callable[[str], Sequence[Input]]  # what an embedding must know of a variable, by its name
-
-
 def build_design(
-    graph: CausalGraph, degrees: Mapping[str, int], describe: Describe, embedding: EmbeddingFactory
+    graph: CausalGraph, degrees: Mapping[str, int], describe: Describer, embedding: EmbeddingFactory
 ) -> Design:
-    """Give every feature its equation, with the degrees asked for."""
-    equations = [build_equation(graph, name, degrees[name], describe, embedding) for name in graph.features]
+    """Give every feature that has an error its equation, with the degrees asked for."""
+    named = [name for name in graph.features if describe.has_error(name)]
+    equations = [build_equation(graph, name, degrees[name], describe, embedding) for name in named]
     if not graph.confounds_protected:
         return Design.of(equations)
     protected = build_equation(graph, graph.protected, degrees.get(graph.protected, 1), describe, embedding)
@@ -132,14 +214,16 @@ def build_design(
 
 
 def build_equation(
-    graph: CausalGraph, feature: str, degree: int, describe: Describe, embedding: EmbeddingFactory
+    graph: CausalGraph, feature: str, degree: int, describe: Describer, embedding: EmbeddingFactory
 ) -> Equation:
     """Give the equation of one feature up to a degree."""
     parents = sorted(graph.features.index(name) for name in graph.parents(feature) if name != graph.protected)
     uses_protected = graph.protected in graph.parents(feature)
     fair = {cause for cause, effect in graph.fair_edges if effect == feature}
-    own = describe(graph.protected) if uses_protected else ()
-    inputs = [*own, *(variable for k in parents for variable in describe(graph.features[k]))]
+    law = describe.law(feature)
+    own = describe(graph.protected) if uses_protected and not law.groups else ()
+    entering = [(k, variable) for k in parents for variable in describe(graph.features[k])]
+    made = embedding([*own, *(variable for _, variable in entering)], degree)
     return Equation(
         feature=feature,
         column=-1 if feature == graph.protected else graph.features.index(feature),
@@ -148,30 +232,76 @@ def build_equation(
         moves=feature in graph.reached,
         descends=feature in graph.descendants(graph.protected),
         degree=degree,
-        embedding=embedding(inputs, degree),
+        embedding=ByGroup(made, law.groups, describe.group_names) if law.groups else made,
         levels=tuple(variable.level for variable in own if variable.level is not None),
         fair=frozenset(k for k in parents if graph.features[k] in fair),
         protected_is_fair=graph.protected in fair,
+        law=law,
+        indicators=tuple((k, variable.level) for k, variable in entering),
     )
 
 
-def describer(table: Table) -> Describe:
-    """Describe the variables of a table to embeddings."""
-    rows, features = table.rows.where(table.rows.weight > 0), table.graph.features
+@dataclass(frozen=True, eq=False)
+class Describer:
+    """Describes the variables of a table to equations: what their embeddings must know, and what is seen of errors."""
 
-    @functools.cache
-    def describe(name: str) -> Sequence[Input]:
-        if name != table.graph.protected:
-            return (Input(name, n_values=count_values(rows.x[:, features.index(name)])),)
-        coding = table.protected
+    table: Table
+    _known: dict[str, Sequence[Input]] = field(default_factory=dict, repr=False)
+
+    def __call__(self, name: str) -> Sequence[Input]:
+        """What an embedding must know of a variable."""
+        if name not in self._known:
+            own = name == self.table.graph.protected
+            self._known[name] = self._protected(name) if own else self._feature(name)
+        return self._known[name]
+
+    def _protected(self, name: str) -> Sequence[Input]:
+        coding = self.table.protected
         if coding.is_binary:
             return (Input(name, is_sign=True),)
         if coding.levels is None:
-            return (Input(name, n_values=count_values(rows.a)),)
-        shown = zip(coding.levels[1:], coding.codes[1:], strict=True)
-        return tuple(Input(f"{name}={level}", n_values=2, level=code) for level, code in shown)
+            return (Input(name, n_values=count_values(self._rows.a)),)
+        return _indicators(name, coding.levels, coding.codes)
 
-    return describe
+    def _feature(self, name: str) -> Sequence[Input]:
+        j = self.table.graph.features.index(name)
+        kind, codes = self.table.kinds[name], self.table.units.features[j].codes
+        if kind.name == NUMBER:
+            return (Input(name, n_values=count_values(self._rows.x[:, j])),)
+        if kind.name == CATEGORY or (kind.as_levels and len(codes) > 2):
+            return _indicators(name, kind.levels, codes.tolist())
+        return (Input(name, is_sign=True) if len(codes) == 2 else Input(name, n_values=len(codes)),)
+
+    @property
+    def _rows(self) -> Rows:
+        return self.table.rows.where(self.table.rows.weight > 0)
+
+    def law(self, name: str) -> Law:
+        """What is seen of a variable's error."""
+        coding = self.table.protected
+        if name == self.table.graph.protected:
+            return PLAIN if coding.levels is None else Law(codes=tuple(sorted(coding.codes)))
+        own, kind = self.table.units.features[self.table.graph.features.index(name)], self.table.kinds[name]
+        groups = tuple(sorted(coding.codes)) if kind.by_group else ()
+        return Law(tuple(own.codes.tolist()), groups, own.atom_code)
+
+    def has_error(self, name: str) -> bool:
+        """Whether a feature has an equation: every number, and what descends from A or may share a hidden cause."""
+        graph = self.table.graph
+        in_pair = any(name in pair for pair in graph.pairs)
+        return self.table.kinds[name].name == NUMBER or in_pair or name in graph.descendants(graph.protected)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The levels of the protected attribute, in the order of their codes."""
+        coding = self.table.protected
+        return tuple(str(coding.level(code)) for code in sorted(coding.codes))
+
+
+def _indicators(name: str, levels: Sequence[Any], codes: Sequence[float]) -> tuple[Input, ...]:
+    """An input for each level but the first."""
+    shown = zip(levels[1:], codes[1:], strict=True)
+    return tuple(Input(f"{name}={level}", n_values=2, level=code, of=name) for level, code in shown)
 
 
 def count_values(values: Array) -> int:

@@ -22,7 +22,8 @@ class Input:
     name: str  # of the variable
     is_sign: bool = False  # coded -1/+1, so that its square is 1
     n_values: int | None = None  # how many distinct values the data have; None is "many"
-    level: float | None = None  # the code that this input indicates, one of several of an attribute, by 0 and 1
+    level: float | None = None  # the code that this input indicates, one of several of a variable, by 0 and 1
+    of: str = ""  # the variable whose level it indicates
 
 
 class Embedding(Protocol):
@@ -52,6 +53,51 @@ class Embedding(Protocol):
         ``phi`` (r, d) are the columns at Z, which are known by the time that slopes are wanted.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByGroup:
+    """Another embedding once for each level of the protected attribute, whose code is the first input.
+
+    A person's columns are those of the own level; all others are 0.
+    """
+
+    of: Embedding  # of the other inputs
+    codes: tuple[float, ...]  # of the levels
+    names: tuple[str, ...]  # of the levels, for people
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the columns, with the level: ``[White] ugpa``."""
+        return tuple(f"[{name}] {term}" for name in self.names for term in self.of.terms)
+
+    @property
+    def repeats(self) -> Array:
+        """How many equal columns each column stands for."""
+        return np.tile(self.of.repeats, len(self.codes))
+
+    @property
+    def constants(self) -> tuple[int, ...]:
+        """Which columns are the constant of a level."""
+        return tuple(len(self.of.terms) * g for g in range(len(self.codes)))
+
+    def values(self, Z: Array) -> Array:
+        """Columns of the inputs (..., p), as (..., d)."""
+        phi = self.of.values(Z[..., 1:])
+        return np.concatenate([phi * (Z[..., :1] == code) for code in self.codes], axis=-1)
+
+    def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
+        """Derivatives with respect to the inputs; the first, a level, has none."""
+        inner = self.of.values(Z[..., 1:])
+        slopes = np.zeros((Z.shape[0], Z.shape[1], W.shape[1]))
+        for own, code in zip(np.split(W, len(self.codes)), self.codes, strict=True):
+            slopes[:, 1:] += self.of.slopes(Z[..., 1:], inner, own) * (Z[:, :1, None] == code)
+        return slopes
+
+
+def constant_columns(embedding: Embedding) -> tuple[int, ...]:
+    """Which columns are constants: the first, or one for each level of the protected attribute."""
+    return embedding.constants if isinstance(embedding, ByGroup) else (0,)
 
 
 EmbeddingFactory = Callable[[Sequence[Input], int], Embedding]
@@ -117,8 +163,9 @@ def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:
     for total in range(degree + 1):
         for combination in itertools.combinations_with_replacement(range(len(inputs)), total):
             power = [combination.count(k) for k in range(len(inputs))]
-            if sum(e > 0 and v.level is not None for v, e in zip(inputs, power, strict=True)) > 1:
-                continue  # nobody has two levels at once
+            shown = [v.of for v, e in zip(inputs, power, strict=True) if e > 0 and v.level is not None]
+            if len(set(shown)) < len(shown):
+                continue  # nobody has two levels of one variable at once
             if all(v.is_sign or v.n_values is None or e < v.n_values for v, e in zip(inputs, power, strict=True)):
                 monomials.append(tuple(e % 2 if v.is_sign else e for v, e in zip(inputs, power, strict=True)))
     return monomials

@@ -7,7 +7,7 @@ Model A is the fit at the identity. Letters are those of the documentation's not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Fit:
     log_likelihood: float  # without the penalty
     objective: float  # -2 log likelihood and the penalty, up to a constant
     status: Status
+    cuts: Array = field(default_factory=lambda: np.zeros(0))  # between the levels of ordered variables, side by side
+    error: float = 0.0  # relative error of probabilities that are found by quasi-Monte-Carlo
 
     @property
     def scales(self) -> Array:

@@ -1,16 +1,19 @@
-"""Cross-validation of degrees and penalties, from the moments of contiguous folds."""
+"""Cross-validation of degrees and penalties: of numbers from the moments of folds, of other kinds by likelihood."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from fairstress.errors import DataError
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array, Rows, join
+from fairstress.inputs.rows import Array, Rows, distinct, join
 from fairstress.model.design import (
-    Describe,
+    Describer,
+    Design,
+    Equation,
     Moments,
     add_up,
     build_equation,
@@ -20,6 +23,7 @@ from fairstress.model.design import (
 )
 from fairstress.model.embedding import Embedding, EmbeddingFactory, Polynomial
 from fairstress.model.linear import ridge
+from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import Source, deviance, logistic_weights, squared_errors, total_squares
 
 
@@ -29,7 +33,7 @@ def choose_structure(
     degrees: Mapping[str, Sequence[int]],
     penalties: Sequence[float],
     *,
-    describe: Describe,
+    describe: Describer,
     embedding: EmbeddingFactory,
     penalise_constant: bool,
     chosen: Callable[[], None] = lambda: None,
@@ -40,6 +44,8 @@ def choose_structure(
     degrees needs fitting: each feature takes its best degree, and the penalties are compared on that. ``chosen`` is
     called when all degrees of a feature have been tried.
     """
+    if not degrees:
+        return {}, penalties[0] if len(penalties) == 1 else 0.0
     if len(penalties) == 1 and all(len(options) == 1 for options in degrees.values()):
         return {name: options[0] for name, options in degrees.items()}, penalties[0]
     errors: dict[str, Array] = {}  # per feature (degrees, penalties, folds)
@@ -57,6 +63,30 @@ def choose_structure(
     losses = {name: (error / totals_of_folds).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
     best = int(np.argmin(sum(loss.min(axis=0) for loss in losses.values())))
     return {name: degrees[name][int(loss[:, best].argmin())] for name, loss in losses.items()}, penalties[best]
+
+
+def choose_latent(
+    graph: CausalGraph,
+    name: str,
+    folds: Sequence[Rows],
+    degrees: Sequence[int],
+    penalties: Sequence[float],
+    *,
+    describe: Describer,
+    embedding: EmbeddingFactory,
+    penalise_constant: bool,
+) -> tuple[int, float]:
+    """Choose degree and penalty of one feature whose error is seen in intervals, by held-out log likelihood."""
+    if len(degrees) == len(penalties) == 1:
+        return degrees[0], penalties[0]
+    losses = np.full((len(degrees), len(penalties)), np.inf)
+    for i, degree in enumerate(degrees):
+        equation = build_equation(graph, name, degree, describe, embedding)
+        if i and len(equation.embedding.terms) > MOST_TERMS:
+            break
+        losses[i] = _latent_losses(folds, equation, penalties, penalise_constant)
+    row, column = np.unravel_index(int(losses.argmin()), losses.shape)
+    return degrees[int(row)], penalties[int(column)]
 
 
 def choose_predictor(
@@ -80,6 +110,39 @@ def choose_predictor(
 
 
 # ---------------------------------------------------------------- scores
+
+MOST_TERMS = 60  # of an equation that is fitted by likelihood, beyond degree 1
+
+
+def _latent_losses(
+    folds: Sequence[Rows], equation: Equation, penalties: Sequence[float], penalise_constant: bool
+) -> Array:
+    """(penalties,) mean over folds of the held-out deviance per person."""
+    equation = replace(equation, moves=False)
+    design, parts = Design.of([equation]), [_relevant(fold, equation) for fold in folds]
+    losses = np.zeros((len(penalties), len(folds)))
+    for f, held_out in enumerate(parts):
+        rest = _relevant(join([part for g, part in enumerate(parts) if g != f]), equation)
+        start = None
+        # from the largest penalty down, so that each fit starts close to its solution
+        for i in sorted(range(len(penalties)), key=lambda i: -penalties[i]):
+            columns = column_penalties(equation.embedding, penalties[i], penalise_constant=penalise_constant)
+            system = MixedSystem.of(design, rest, columns, np.zeros(0), ())
+            start = system.independent(start, tolerance=1e-7)
+            losses[i, f] = MixedSystem.of(design, held_out, columns, np.zeros(0), ()).deviance(start) / held_out.n
+    return np.asarray(losses.mean(axis=1))
+
+
+def _relevant(rows: Rows, equation: Equation) -> Rows:
+    """The rows as one equation sees them: those that differ elsewhere only are one."""
+    wanted = [equation.column, *equation.parents]
+    x = np.zeros_like(rows.x)
+    x[:, wanted] = rows.x[:, wanted]
+    a = rows.a if equation.uses_protected else np.full_like(rows.a, rows.a[0])
+    first, row_of = distinct(a, x[:, wanted])
+    weight = np.bincount(row_of, rows.weight).astype(float)
+    nothing = np.zeros_like(weight)
+    return Rows(a[first], rows.a_cf[first], np.asfortranarray(x[first]), weight, nothing, nothing)
 
 
 def _held_out_errors(

@@ -19,7 +19,7 @@ from scipy import linalg, special
 
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design, Equation, column_penalties, structural_moments
+from fairstress.model.design import Design
 from fairstress.model.fit import Fit, System, best_fit
 
 MAX_STEPS = 100
@@ -77,7 +77,7 @@ class ThresholdSystem:
         f, c = self.features.feature_of, c_w[: self._n_weights]
         c_u = -np.bincount(f, c * theta / u[f] ** 2, self._m)
         _, _, H = self._objective(z, at)
-        v = _solve(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
+        v = solve_definite(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
         return at.shape.pull_back(*self._slopes(z, v, at))
 
     # ------------------------------------------------------------ mathematics
@@ -111,7 +111,7 @@ class ThresholdSystem:
         status = Status.STEP_LIMIT
         F, g, H = self._objective(z, at)
         for _ in range(MAX_STEPS):
-            step = -_solve(H, g)
+            step = -solve_definite(H, g)
             decrease = -float(g @ step) / 2
             longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
             length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
@@ -215,47 +215,6 @@ class ThresholdSystem:
         )
 
 
-Likelihood = System | ThresholdSystem
-
-
-def make_system(design: Design, rows: Rows, penalty: float, *, penalise_constant: bool, is_binary: bool) -> Likelihood:
-    """Gather what fits need to know from the rows; the protected attribute joins in where it has an equation."""
-    penalties, protected = design.penalties(penalty, penalise_constant=penalise_constant), design.protected
-    if protected is None or is_binary:
-        features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
-        return features if protected is None else ThresholdSystem(features, design, rows)
-    own = column_penalties(protected.embedding, penalty, penalise_constant=penalise_constant)
-    feature_of = np.concatenate([design.feature_of + 1, np.zeros(own.size, dtype=np.intp)])
-    return System(structural_moments(rows, design.equations, protected), feature_of, np.concatenate([penalties, own]))
-
-
-def without_penalty(system: Likelihood) -> Likelihood:
-    """A system with the same moments and penalty 0."""
-    if isinstance(system, ThresholdSystem):
-        return replace(system, features=replace(system.features, penalties=np.zeros_like(system.features.penalties)))
-    return replace(system, penalties=np.zeros_like(system.penalties))
-
-
-def equations_alone(system: Likelihood, design: Design) -> Iterator[tuple[Equation, System]]:
-    """Each equation that is fitted by least squares, the protected attribute's too if it is, with its own system."""
-    if isinstance(system, ThresholdSystem) or design.protected is None:
-        features = system.features if isinstance(system, ThresholdSystem) else system
-        yield from ((equation, features.equation(j)) for j, equation in enumerate(design.equations))
-    else:
-        equations = (design.protected, *design.equations)
-        yield from ((equation, system.equation(j)) for j, equation in enumerate(equations))
-
-
-def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float) -> Likelihood:
-    """The system of some of the rows, the penalty scaled by their share."""
-    if isinstance(system, ThresholdSystem):
-        moments = structural_moments(rows, design.equations)
-        features = System(moments, system.features.feature_of, share * system.features.penalties)
-        return ThresholdSystem(features, design, rows)
-    moments = structural_moments(rows, design.equations, design.protected)
-    return System(moments, system.feature_of, share * system.penalties)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
     """What the likelihood takes from P."""
@@ -305,7 +264,7 @@ def log_normal_cdf(t: Array) -> tuple[Array, Array]:
     return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))
 
 
-def _solve(H: Array, rhs: Array) -> Array:
+def solve_definite(H: Array, rhs: Array) -> Array:
     """Solve with a Hessian; where the penalty makes it indefinite, with its nearest definite one."""
     scale = np.sqrt(np.maximum(np.abs(np.diag(H)), 1e-300))
     unit = H / np.outer(scale, scale)

@@ -63,7 +63,7 @@ class UserPredictor:
         if self.input == RESIDUALS:
             return view
         names = [table.graph.protected, *table.graph.features]
-        return RawColumns.of([Input(names[0])], [Input(name) for name in names[1:]])
+        return RawColumns.of([Input(names[0])], [[Input(name)] for name in names[1:]])
 
 
 # ---------------------------------------------------------------- as it is handed in
@@ -347,8 +347,8 @@ def _known(user_predictor: UserPredictor, names: Any, known: tuple[str, ...]) ->
 def _in_units(table: Table, Z: Array) -> Array:
     """Coded columns as a PyTorch module gets them: features, and a numeric attribute, in the table's units."""
     units = table.units
-    own = Z[:, 0] if units.protected is None else units.protected.decode(Z[:, 0])
-    return np.column_stack([own, *(n.decode(Z[:, j]) for j, n in enumerate(units.features, start=1))])
+    own = Z[:, 0] if units.protected is None else units.protected.number(Z[:, 0])
+    return np.column_stack([own, *(n.number(Z[:, j]) for j, n in enumerate(units.features, start=1))])
 
 
 def _answers(user_predictor: UserPredictor, table: Table) -> Callable[[Any], Any]:

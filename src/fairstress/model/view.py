@@ -17,7 +17,7 @@ import numpy as np
 
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import Worlds
-from fairstress.model.design import Design
+from fairstress.model.design import Design, Equation
 from fairstress.model.embedding import Input
 
 RESIDUAL, ITSELF, FAIR_PART = "residual", "itself", "fair part"
@@ -36,7 +36,7 @@ class Lens(Protocol):
         ...
 
     def counterfactual(self, worlds: Worlds) -> Array:
-        """The inputs (g, r, p) of the same people in other worlds."""
+        """The inputs (g, l, p) of the same people in other worlds."""
         ...
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
@@ -50,12 +50,16 @@ class RawColumns:
 
     names: tuple[str, ...]
     levels: tuple[float | None, ...]  # inputs that stand for A: one for its code (None), or an indicator per level
+    sources: tuple[tuple[int, float | None], ...] | None = None  # column and level of each other input; None: all x
 
     @classmethod
-    def of(cls, protected: Sequence[Input], features: Sequence[Input]) -> RawColumns:
-        """Look at what describes the protected attribute, which may be nothing, and at the features."""
-        names = tuple(variable.name for variable in (*protected, *features))
-        return cls(names, tuple(variable.level for variable in protected))
+    def of(cls, protected: Sequence[Input], features: Sequence[Sequence[Input]]) -> RawColumns:
+        """Look at what describes the protected attribute, which may be nothing, and each of the features."""
+        shown = [(k, variable) for k, its in enumerate(features) for variable in its]
+        names = tuple(variable.name for variable in (*protected, *(variable for _, variable in shown)))
+        sources = tuple((k, variable.level) for k, variable in shown)
+        plain = all(level is None for _, level in sources)
+        return cls(names, tuple(variable.level for variable in protected), None if plain else sources)
 
     def factual(self, block: Rows, eps: Array) -> Array:
         """The people's own columns."""
@@ -63,16 +67,43 @@ class RawColumns:
 
     def counterfactual(self, worlds: Worlds) -> Array:
         """What Model B makes of them."""
-        return self._gather(worlds.factual.block.a_cf, worlds.x_cf)
+        return self._gather(worlds.of_people(worlds.factual.block.a_cf), worlds.x_cf)
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the features: A is set."""
-        return None, g[:, len(self.levels) :]
+        own = g[:, len(self.levels) :]
+        if self.sources is None:
+            return None, own
+        g_x = np.zeros_like(worlds.factual.block.x)
+        for position, (k, level) in enumerate(self.sources):
+            if level is None:
+                g_x[:, k] += own[:, position]
+        return None, g_x
 
     def _gather(self, a: Array, x: Array) -> Array:
         own = [a if level is None else (a == level).astype(float) for level in self.levels]
         shape = (*x.shape[:-1], 1)
-        return np.concatenate([*(np.broadcast_to(values[:, None], shape) for values in own), x], axis=-1)
+        return np.concatenate([*(np.broadcast_to(values[:, None], shape) for values in own), self._shown(x)], axis=-1)
+
+    def _shown(self, x: Array) -> Array:
+        if self.sources is None:
+            return x
+        return _columns(x, self.sources)
+
+
+def _columns(x: Array, sources: Sequence[tuple[int, float | None]]) -> Array:
+    """Columns as they are, or the indicator of a level."""
+    return np.stack([x[..., k] if level is None else x[..., k] == level for k, level in sources], axis=-1).astype(float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One input of a counterfactually fair predictor."""
+
+    kind: str
+    column: int  # of the feature
+    level: float | None  # of a category, the code that it indicates
+    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,27 +112,39 @@ class View:
 
     design: Design
     weights: Array  # (D,) Model A's
-    kinds: tuple[str, ...]  # per feature
+    entries: tuple[Entry, ...]
     reference: float  # code of the level that stands for A on unfair edges
+    all_residuals: bool  # whether all residuals are shown in the order of the features, and nothing else
 
     @classmethod
-    def of(cls, design: Design, w_A: Array, *, fair_part: bool, reference: float) -> View:
-        """Choose for each feature how it enters."""
+    def of(
+        cls,
+        design: Design,
+        w_A: Array,
+        features: Sequence[Sequence[Input]],
+        *,
+        fair_part: bool,
+        ordered: bool,
+        reference: float,
+    ) -> View:
+        """Choose for each feature, described to embeddings, how it enters; ``ordered``: expected errors do too."""
         labelled = any(e.fair or e.protected_is_fair for e in design.equations)
         mixed = _mixed(design) if fair_part else frozenset()
-        kinds = [
-            ITSELF if labelled and not e.moves else FAIR_PART if j in mixed else RESIDUAL
-            for j, e in enumerate(design.equations)
-        ]
-        return cls(design, w_A, tuple(kinds), reference)
+        equations = {e.column: e for e in design.equations}
+        entries: list[Entry] = []
+        for k, its in enumerate(features):
+            kind = _kind(equations.get(k), k in mixed, labelled)
+            if kind == ITSELF:
+                entries += [Entry(kind, k, variable.level, variable.name) for variable in its]
+            elif ordered or not equations[k].law.is_ordered:
+                entries.append(Entry(kind, k, None, f"{_title(kind, equations[k])} of {equations[k].feature}"))
+        plain = [e.column for e in entries] == list(range(len(features))) and all(e.kind == RESIDUAL for e in entries)
+        return cls(design, w_A, tuple(entries), reference, plain)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the inputs."""
-        features = [equation.feature for equation in self.design.equations]
-        return tuple(
-            name if kind == ITSELF else f"{kind} of {name}" for name, kind in zip(features, self.kinds, strict=True)
-        )
+        return tuple(entry.name for entry in self.entries)
 
     def factual(self, block: Rows, eps: Array) -> Array:
         """The inputs of people with Model A's residuals."""
@@ -109,7 +152,7 @@ class View:
 
     def counterfactual(self, worlds: Worlds) -> Array:
         """What Model A's owner would show the predictor in other worlds."""
-        return self.inputs(worlds.factual.block, worlds.eps_cf)
+        return self.inputs(worlds.people(), worlds.eps_cf)
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the false residuals."""
@@ -117,29 +160,36 @@ class View:
 
     def inputs(self, block: Rows, eps: Array) -> Array:
         """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""
-        if set(self.kinds) == {RESIDUAL}:
+        if self.all_residuals:
             return eps
-        Z = np.array(eps)
-        fair = self._fair_values(block, eps)[0] if FAIR_PART in self.kinds else eps
-        for j, kind in enumerate(self.kinds):
-            if kind != RESIDUAL:
-                Z[..., j] = block.x[:, j] if kind == ITSELF else fair[..., j]
-        return Z
+        fair = self._fair_values(block, eps)[0] if self._has_fair_part else eps
+        itself = np.broadcast_to(block.x, eps.shape)
+        from_where = {RESIDUAL: eps, ITSELF: itself, FAIR_PART: fair}
+        columns = [_columns(from_where[e.kind], [(e.column, e.level)]) for e in self.entries]
+        return np.concatenate(columns, axis=-1)
+
+    @property
+    def _has_fair_part(self) -> bool:
+        return any(entry.kind == FAIR_PART for entry in self.entries)
 
     def pull_back(self, block: Rows, eps: Array, g: Array) -> Array:
-        """Take a gradient (r, m) in the inputs to one in the residuals (r, m)."""
-        g_eps = g * np.array([kind == RESIDUAL for kind in self.kinds])
-        if FAIR_PART not in self.kinds:
-            return np.asarray(g_eps)
+        """Take a gradient (r, p) in the inputs to one in the residuals (r, m)."""
+        if self.all_residuals:
+            return np.array(g)
+        g_eps, v_bar = np.zeros_like(eps), np.zeros_like(eps)
+        for position, entry in enumerate(self.entries):
+            if entry.kind != ITSELF:
+                (g_eps if entry.kind == RESIDUAL else v_bar)[:, entry.column] += g[:, position]
+        if not self._has_fair_part:
+            return g_eps
         fair, columns = self._fair_values(block, eps)
-        v_bar = g * np.array([kind == FAIR_PART for kind in self.kinds])
         for j in reversed(columns):
             equation, where = self.design.equations[j], self.design.slices[j]
-            g_eps[:, j] += v_bar[:, j]
+            g_eps[:, equation.column] += v_bar[:, equation.column]
             slopes = equation.slopes(self.reference, fair, block, columns[j], self.weights[where, None])
             for position, k in equation.unfair:
-                v_bar[:, k] += v_bar[:, j] * slopes[:, position, 0]
-        return np.asarray(g_eps)
+                v_bar[:, k] += v_bar[:, equation.column] * slopes[:, position, 0]
+        return g_eps
 
     def _fair_values(self, block: Rows, eps: Array) -> tuple[Array, dict[int, Array]]:
         """``v_j = eps_j + phi_j' w_A``, the reference level and v on unfair edges; and the columns phi_j."""
@@ -148,17 +198,29 @@ class View:
         for j, (equation, where) in enumerate(zip(self.design.equations, self.design.slices, strict=True)):
             if equation.moves:
                 columns[j] = equation.values(self.reference, fair, block)
-                fair[..., j] = eps[..., j] + columns[j] @ self.weights[where]
+                fair[..., equation.column] = eps[..., equation.column] + columns[j] @ self.weights[where]
         return fair, columns
+
+
+def _kind(equation: Equation | None, is_mixed: bool, labelled: bool) -> str:
+    """How a feature enters: what no path from A leads to and is no number does as itself."""
+    if equation is None or (equation.law.is_ordered and not equation.moves) or (labelled and not equation.moves):
+        return ITSELF
+    return FAIR_PART if is_mixed else RESIDUAL
+
+
+def _title(kind: str, equation: Equation) -> str:
+    return "expected error" if kind == RESIDUAL and equation.law.is_ordered else kind
 
 
 def _mixed(design: Design) -> frozenset[int]:
     """Features that both an unfair path and a path with a fair edge lead to."""
     influenced: set[int] = set()  # by a path with a fair edge
-    for j, e in enumerate(design.equations):
+    equations = {e.column: e for e in design.equations}
+    for k, e in equations.items():
         through_fair = (e.uses_protected and e.protected_is_fair) or any(
-            k in influenced or (k in e.fair and design.equations[k].descends) for k in e.parents
+            i in influenced or (i in e.fair and i in equations and equations[i].descends) for i in e.parents
         )
         if through_fair:
-            influenced.add(j)
-    return frozenset(j for j in influenced if design.equations[j].moves)
+            influenced.add(k)
+    return frozenset(k for k in influenced if equations[k].moves)

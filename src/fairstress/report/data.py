@@ -163,7 +163,7 @@ def collect(
     steps()
     curve = audit.curve(of_curve, **options, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
-    rows, features = worst_rows(fitted, worst.fit.weights, WORST_ROWS)
+    rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, steps)
     chosen = GRID if grid is None else grid
     return ReportData(
@@ -181,7 +181,7 @@ def collect(
         predictors=mean_predictions(fitted),
         people=rows,
         people_features=features,
-        by_group=_by_group(people(fitted, worst.fit.weights)),
+        by_group=_by_group(people(fitted, worst.fit)),
         decisions=_decisions(audit, threshold, worst, options, steps),
         pairs=_pairs(audit, p_max, worst, options, steps),
         benchmarks=benchmarks,

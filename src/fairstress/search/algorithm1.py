@@ -17,7 +17,7 @@ from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate
 from fairstress.errors import SettingError, Status
 from fairstress.inputs.rows import Array, sample
-from fairstress.model.threshold import system_of_batch
+from fairstress.model.system import system_of_batch
 from fairstress.search.problem import Problem, Solution
 from fairstress.search.sets import CorrelationSet
 

@@ -21,7 +21,7 @@ from fairstress.inputs.columns import Column, extend
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.design import Equation, count_values, describer
+from fairstress.model.design import Describer, Equation, count_values
 from fairstress.model.embedding import EmbeddingFactory, Input
 from fairstress.model.linear import independent_columns, solve
 from fairstress.model.probit import generalised_residual, probit
@@ -44,7 +44,7 @@ class ExtendedRows:
         cls, table: Table, columns: Sequence[Column], degrees: Mapping[str, int], embedding: EmbeddingFactory
     ) -> ExtendedRows:
         """Put further columns beside the table's features."""
-        graph, describe = table.graph, describer(table)
+        graph, describe = table.graph, Describer(table)
         rows = extend(table, columns)
         place: dict[str, tuple[int, ...]] = {name: (j,) for j, name in enumerate(graph.features)}
         inputs = {name: tuple(describe(name)) for name in (graph.protected, *graph.features)}

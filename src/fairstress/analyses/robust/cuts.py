@@ -25,7 +25,7 @@ from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, Status
 from fairstress.inputs.rows import Array
-from fairstress.model.counterfactual import worlds
+from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.options import Robust, not_negative
 from fairstress.progress import Progress, Steps
@@ -122,7 +122,7 @@ class CuttingPlanes:
             steps()
             if worst.value <= max((1 + TOLERANCE) * self.largest(theta), self.negligible):
                 break
-            self.cuts.append(Cut(worst, cfu_matrix(self.claim, worst.fit.weights)))
+            self.cuts.append(Cut(worst, cfu_matrix(self.claim, worst.fit)))
             if rounds == MAX_ROUNDS:
                 worst = replace(worst, status=Status.CUT_LIMIT)
             if rounds == MAX_ROUNDS or weight == 0:  # the fair predictor needs no more than its own worst case
@@ -170,16 +170,16 @@ class CuttingPlanes:
         return replace(self.audited, weights=theta, r2=self.accuracy.r2(theta))
 
 
-def cfu_matrix(claim: Claim, w_B: Array) -> Array:
+def cfu_matrix(claim: Claim, fit: Fit) -> Array:
     """``M_P = mean of d d'`` with ``d = phi(z') - phi(z)``, as (d, d): CFU is ``theta'M_P theta``."""
-    predictor, w_A = check_quadratic(claim), claim.model_a.weights
+    predictor = check_quadratic(claim)
     width = predictor.weights.size
     M, n = np.zeros((width, width)), 0.0
     for factual in claim.blocks():
-        block, counterfactual = factual.block, worlds(claim.design, w_A, w_B[None], factual)
+        block, counterfactual = factual.block, claim.worlds([fit], factual)
         here, there = claim.view.factual(block, factual.eps), claim.view.counterfactual(counterfactual)[0]
-        d = predictor.embedding.values(there) - predictor.embedding.values(here)
-        M += (d * block.weight[:, None]).T @ d
+        d = predictor.embedding.values(there) - counterfactual.of_people(predictor.embedding.values(here))
+        M += (d * counterfactual.weights(block.weight)[:, None]).T @ d
         n += float(block.weight.sum())
     return np.asarray(M / n)
 

@@ -1,0 +1,534 @@
+"""Model A and Model B where some errors are seen in intervals only, or have a scale for each group.
+
+The coordinates z are, variable by variable, ``u = 1/sigma`` and ``theta = w/sigma`` of a number, theta and cuts tau of an
+ordered variable: known errors ``e_C`` and the ends of intervals are linear in them. With ``K = P_DC P_CC^-1`` and
+``S = P_DD - K P_CD`` a person adds to the log likelihood
+
+``log N(e_C; 0, P_CC) + sum log u + log Pr(lower - K e_C < e_D - K e_C <= upper - K e_C),   e_D - K e_C ~ N(0, S)``.
+
+All of it but a penalty on w is concave in z (Prekopa), so that Newton's method finds the one optimum. Which errors are
+known varies with atoms: people with the same pattern are added up together, the known part through moments alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.model.design import Design, Moments, side_by_side, structural_moments
+from fairstress.model.embedding import constant_columns
+from fairstress.model.fit import Fit, Mask, System, best_fit, fit_independent
+from fairstress.model.latent import Layout, Part, patterns, seen
+from fairstress.model.rectangle import rectangles
+from fairstress.model.threshold import solve_definite
+
+MAX_STEPS = 100
+TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other minima: its last step doubles the digits
+ROUGH = 1e-4  # the same for a fit that others start from
+DIFFERENCE = 1e-5  # of a correlation, in derivatives by it
+EPSILON = float(np.finfo(float).eps)
+KEPT = 2**26  # numbers of all lines that are kept in memory, half a gigabyte
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """Where each variable's u, theta and tau stand in z, and what a penalty costs there."""
+
+    layout: Layout
+    u: tuple[slice, ...]  # by variable
+    theta: tuple[slice, ...]
+    tau: tuple[slice, ...]
+    free: tuple[IntArray, ...]  # which weights of each variable are free: an ordered one's cuts take its constants' place
+    size: int
+
+    @classmethod
+    def of(cls, layout: Layout) -> Coordinates:
+        """Lay out the coordinates, variable by variable."""
+        free = tuple(_free(part) for part in layout.parts)
+        laws = [part.equation.law for part in layout.parts]
+        widths = [n for law, own in zip(laws, free, strict=True) for n in (law.n_scales, own.size, law.n_cuts)]
+        places = side_by_side(widths)
+        return cls(layout, tuple(places[::3]), tuple(places[1::3]), tuple(places[2::3]), free, sum(widths))
+
+    @property
+    def variable_of(self) -> IntArray:
+        """(size,) the variable that each coordinate belongs to."""
+        widths = [t.stop - u.start for u, t in zip(self.u, self.tau, strict=True)]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    def scale_of(self) -> tuple[IntArray, IntArray]:
+        """Coordinates that are theta of a number, and the u that each is measured by."""
+        theta, u = [], []
+        for part, own, place in zip(self.layout.parts, self.u, self.theta, strict=True):
+            count = own.stop - own.start
+            if count:
+                theta.append(np.arange(place.start, place.stop))
+                u.append(np.repeat(np.arange(own.start, own.stop), (place.stop - place.start) // count))
+        return _joined(theta), _joined(u)
+
+    def from_fit(self, fit: Fit) -> Array:
+        """Coordinates of a fit."""
+        z = np.empty(self.size)
+        scale = np.exp(-fit.log_scales)
+        for v, part in enumerate(self.layout.parts):
+            z[self.u[v]] = scale[part.scales]
+            z[self.theta[v]] = part.w(fit)[self.free[v]]
+            z[self.tau[v]] = fit.cuts[part.cuts]
+        theta, u = self.scale_of()
+        z[theta] *= z[u]
+        return z
+
+    def to_fit(self, z: Array, P: Array, log_likelihood: float, objective: float, status: Status, error: float) -> Fit:
+        """The fit with some coordinates."""
+        theta, u = self.scale_of()
+        w = z.copy()
+        w[theta] /= z[u]
+        parts = self.layout.parts
+        weights = np.zeros(max(part.weights.stop for part in parts))
+        for v, part in enumerate(parts):
+            weights[np.arange(part.weights.start, part.weights.stop)[self.free[v]]] = w[self.theta[v]]
+        scales = -np.log(np.concatenate([z[place] for place in self.u]))
+        cuts = np.concatenate([z[place] for place in self.tau])
+        return Fit(weights, scales, P, log_likelihood, objective, status, cuts, error)
+
+
+def _free(part: Part) -> IntArray:
+    every = np.arange(len(part.equation.embedding.terms))
+    fixed = list(constant_columns(part.equation.embedding)) if part.equation.law.is_ordered else []
+    return np.delete(every, fixed)
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.zeros(0, dtype=np.intp), *parts]).astype(np.intp)
+
+
+# ---------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Something linear in z for each person: ``X z[where]``, a known error or a part of an interval's end."""
+
+    where: slice
+    X: Array  # (r, q)
+    variable: int  # position among the known errors, or among the intervals
+    end: str  # "known", or which ends it moves: "both", "lower", "upper"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternBlock:
+    """People for whom the same errors are known, and what is linear in z for them."""
+
+    pattern: int
+    lines: tuple[Line, ...]
+    open_below: Mask  # (r, d) intervals without a lower end
+    open_above: Mask  # (r, d) intervals without an upper end
+    weight: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """Which errors are known, and the sums that the known part of the likelihood needs."""
+
+    known: tuple[int, ...]  # variables
+    intervals: tuple[int, ...]
+    where: IntArray  # coordinates of the known errors
+    cross_products: Array  # of their columns
+    n: float  # people
+    n_scale: Array  # (size,) people whose known errors each u scales
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRows:
+    """The rows of a mixed system, pattern by pattern."""
+
+    rows: Rows
+    coordinates: Coordinates
+    _kept: list[PatternBlock] = field(default_factory=list, init=False, repr=False)
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Sums over the people of each pattern."""
+        found: dict[tuple[int, ...], Pattern] = {}
+        for block in self.rows.blocks():
+            for which, known, intervals in patterns(self._intervals(block)):
+                part = self._sums(block.where(which), known, intervals)
+                before = found.get(tuple(intervals))
+                found[tuple(intervals)] = part if before is None else _added(before, part)
+        return tuple(found[key] for key in sorted(found))
+
+    def blocks(self) -> Iterator[PatternBlock]:
+        """People with intervals, block by block; kept unless they are too many."""
+        if self._kept:
+            yield from self._kept
+            return
+        number = {pattern.intervals: k for k, pattern in enumerate(self.patterns)}
+        keep = self.rows.a.size * self.coordinates.size <= KEPT
+        blocks = []
+        for block in self.rows.blocks():
+            for which, known, intervals in patterns(self._intervals(block)):
+                if intervals:
+                    made = self._pattern_block(block.where(which), number[tuple(intervals)], known, intervals)
+                    if keep:
+                        blocks.append(made)
+                    else:
+                        yield made
+        self._kept[:] = blocks  # at once, so that other threads see all of them or none
+        yield from blocks
+
+    def _intervals(self, block: Rows) -> list[Mask]:
+        return [is_interval(part, block) for part in self.coordinates.layout.parts]
+
+    def _sums(self, block: Rows, known: list[int], intervals: list[int]) -> Pattern:
+        at, lines = self.coordinates, [self._known(block, v, i) for i, v in enumerate(known)]
+        where = _joined([np.arange(line.where.start, line.where.stop) for line in lines])
+        B = np.hstack([line.X for line in lines]) if lines else np.zeros((block.a.size, 0))
+        n_scale = np.zeros(at.size)
+        for v in known:
+            group = at.layout.parts[v].equation.law.group_of(block.a)
+            n_scale[at.u[v]] = np.bincount(group, block.weight, minlength=at.u[v].stop - at.u[v].start)
+        return Pattern(tuple(known), tuple(intervals), where, (B * block.weight[:, None]).T @ B, block.n, n_scale)
+
+    def _pattern_block(self, block: Rows, pattern: int, known: list[int], intervals: list[int]) -> PatternBlock:
+        lines = [self._known(block, v, i) for i, v in enumerate(known)]
+        below, above = np.zeros((block.a.size, len(intervals)), bool), np.zeros((block.a.size, len(intervals)), bool)
+        for i, v in enumerate(intervals):
+            more, below[:, i], above[:, i] = self._interval(block, v, i)
+            lines += more
+        return PatternBlock(pattern, tuple(lines), below, above, block.weight)
+
+    def _known(self, block: Rows, v: int, position: int) -> Line:
+        """``e = u x - phi'theta``, with the u of a person's group."""
+        part, at = self.coordinates.layout.parts[v], self.coordinates
+        X = np.hstack([_by_group(part, block, seen(part, block)), -part.equation.values(block.a, block.x)])
+        return Line(slice(at.u[v].start, at.theta[v].stop), np.asfortranarray(X), position, "known")
+
+    def _interval(self, block: Rows, v: int, position: int) -> tuple[list[Line], Mask, Mask]:
+        """The index, which moves both ends, and the cuts, or the atom, which move one."""
+        part, at = self.coordinates.layout.parts[v], self.coordinates
+        law, phi = part.equation.law, part.equation.values(block.a, block.x)
+        lines = [Line(at.theta[v], np.asfortranarray(-phi[:, at.free[v]]), position, "both")]
+        if law.atom is not None:
+            lines.append(Line(at.u[v], _by_group(part, block, np.full(block.a.size, law.atom)), position, "upper"))
+            return lines, np.ones(block.a.size, bool), np.zeros(block.a.size, bool)
+        level, cut = law.level_of(seen(part, block)), np.arange(law.n_cuts)
+        lines.append(Line(at.tau[v], np.asfortranarray((level[:, None] - 1 == cut).astype(float)), position, "lower"))
+        lines.append(Line(at.tau[v], np.asfortranarray((level[:, None] == cut).astype(float)), position, "upper"))
+        return lines, level == 0, level == law.n_cuts
+
+
+def is_interval(part: Part, block: Rows) -> Mask:
+    """For whom a variable's error lies in an interval."""
+    law = part.equation.law
+    if law.atom is not None:
+        return np.asarray(seen(part, block) <= law.atom)
+    return np.full(block.a.size, law.is_ordered)
+
+
+def _by_group(part: Part, block: Rows, x: Array) -> Array:
+    """(r, n_scales) x in the column of the person's group, 0 in the others."""
+    law = part.equation.law
+    return np.asarray(x[:, None] * (law.group_of(block.a)[:, None] == np.arange(law.n_scales)))
+
+
+def _added(first: Pattern, second: Pattern) -> Pattern:
+    return replace(
+        first,
+        cross_products=first.cross_products + second.cross_products,
+        n=first.n + second.n,
+        n_scale=first.n_scale + second.n_scale,
+    )
+
+
+# ---------------------------------------------------------------- the system
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class MixedSystem:
+    """What a fit needs to know: the rows, the penalty of each coordinate, and which pairs may be correlated."""
+
+    data: MixedRows
+    features: System  # moments of the features' equations, for checks
+    penalties: Array  # (size,) of z: on w for a number, on theta for an ordered variable
+    pairs: tuple[tuple[int, int], ...]  # positions in P
+
+    @classmethod
+    def of(
+        cls, design: Design, rows: Rows, penalties: Array, own: Array, pairs: Sequence[tuple[int, int]]
+    ) -> MixedSystem:
+        """Gather what fits need; ``penalties`` (D,) are the features' weights', ``own`` the protected attribute's."""
+        layout = Layout.of(design)
+        at = Coordinates.of(layout)
+        every = np.concatenate([penalties, own])
+        costs = np.zeros(at.size)
+        for v, part in enumerate(layout.parts):
+            costs[at.theta[v]] = every[part.weights][at.free[v]]
+        features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
+        return cls(MixedRows(rows, at), features, costs, tuple(pairs))
+
+    def of_rows(self, design: Design, rows: Rows, share: float) -> MixedSystem:
+        """The same of some of the rows, the penalty scaled by their share."""
+        data = MixedRows(rows, self.data.coordinates)
+        moments = structural_moments(rows, design.equations)
+        features = replace(self.features, moments=moments, penalties=share * self.features.penalties)
+        return replace(self, data=data, features=features, penalties=share * self.penalties)
+
+    @property
+    def n(self) -> float:
+        """Sum of the weights."""
+        return self.data.rows.n
+
+    @property
+    def layout(self) -> Layout:
+        """The variables with an error."""
+        return self.data.coordinates.layout
+
+    def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """Fit at each of the correlations (g, V, V), from some other fit."""
+        z = self.data.coordinates.from_fit(start)
+        theta, _ = self.data.coordinates.scale_of()
+        if not (check_minima and self.penalties[theta].any()):
+            tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
+            return [self._fit(one, z, tolerance) for one in P]
+        ends = [replace(self, penalties=factor * self.penalties) for factor in (1e-4, 1e4)]
+        return [
+            best_fit([self._fit(one, side) for side in (z, *(end._coordinates(one, z) for end in ends))], self.n)
+            for one in P
+        ]
+
+    def _coordinates(self, P: Array, z: Array) -> Array:
+        return self.data.coordinates.from_fit(self._fit(P, z, ROUGH))
+
+    def deviance(self, fit: Fit) -> float:
+        """``-2 log likelihood`` of these people under a fit to others."""
+        at = self._place(fit.correlation)
+        z = self.data.coordinates.from_fit(fit)
+        F = replace(self, penalties=np.zeros_like(self.penalties))._objective(z, at, 0)[0]
+        return F + self._constants(at)
+
+    def independent(self, start: Fit | None = None, tolerance: float = TOLERANCE) -> Fit:
+        """Fit at P = I, from the fits of each number's equation alone and levels' shares, or from another fit."""
+        at, I = self.data.coordinates, np.eye(len(self.layout.parts))
+        if start is not None:
+            return self._fit(I, at.from_fit(start), tolerance)
+        z = np.zeros(at.size)
+        for v, part in enumerate(self.layout.parts):
+            if part.equation.law.is_ordered:
+                z[at.tau[v]] = self._share_cuts(part)
+            else:
+                self._start_number(z, v)
+        return self._fit(I, z, tolerance)
+
+    def _share_cuts(self, part: Part) -> Array:
+        """Cuts that give each level its share of people."""
+        rows, law = self.data.rows, part.equation.law
+        count = np.bincount(law.level_of(seen(part, rows)), rows.weight, minlength=len(law.codes))
+        return np.asarray(special.ndtri(np.cumsum(count)[:-1] / count.sum()))
+
+    def _start_number(self, z: Array, v: int) -> None:
+        """The best fit of a number's equation to the people whose error is known, group by group."""
+        at, law = self.data.coordinates, self.layout.parts[v].equation.law
+        B, n = self._sums(v)
+        width = (B.shape[0] - law.n_scales) // law.n_scales
+        for g in range(law.n_scales):
+            d = np.arange(law.n_scales + g * width, law.n_scales + (g + 1) * width)
+            M = Moments(B[np.ix_(d, d)], -B[d, g : g + 1], B[g : g + 1, g : g + 1], np.zeros(1), float(n[g]))
+            lam = self.penalties[at.u[v].start + d]
+            alone = fit_independent(System(M, np.zeros(width, dtype=np.intp), lam))
+            z[at.u[v].start + g] = np.exp(-alone.log_scales[0])
+            z[at.u[v].start + d] = alone.weights * z[at.u[v].start + g]
+
+    def _sums(self, v: int) -> tuple[Array, Array]:
+        """Cross-products of a number's columns over all who show its error, and how many they are by group."""
+        at = self.data.coordinates
+        place = np.arange(at.u[v].start, at.theta[v].stop)
+        having = [pattern for pattern in self.data.patterns if v in pattern.known]
+        where = [np.searchsorted(pattern.where, place) for pattern in having]
+        B = np.sum([p.cross_products[np.ix_(w, w)] for p, w in zip(having, where, strict=True)], axis=0)
+        return B, np.sum([p.n_scale[at.u[v]] for p in having], axis=0)
+
+    def nearby(self, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit, Fit]]:
+        """For each pair the fits a little to both sides, by ``dz/dP = -F_zz^-1 F_zP``; the step is DIFFERENCE."""
+        at, P, h = self.data.coordinates, fitted.correlation, DIFFERENCE
+        z = at.from_fit(fitted)
+        _, _, H = self._objective(z, self._place(P), 2)[:3]
+        for j, k in self.pairs:
+            E = np.zeros_like(P)
+            E[j, k] = E[k, j] = h
+            ahead, behind = (self._objective(z, self._place(P + s * E), 1)[1] for s in (1, -1))
+            step = solve_definite(H, (behind - ahead) / 2)
+            sides = [at.to_fit(z + s * step, P + s * E, 0.0, 0.0, fitted.status, fitted.error) for s in (1, -1)]
+            yield (j, k), sides[0], sides[1]
+
+    # ------------------------------------------------------------ mathematics
+
+    def _fit(self, P: Array, z: Array, tolerance: float = TOLERANCE) -> Fit:
+        """Minimise ``-2 log likelihood + penalty`` over z by Newton's method."""
+        at, status = self._place(P), Status.STEP_LIMIT
+        F, g, H, error = self._objective(z, at, 2)
+        for _ in range(MAX_STEPS):
+            step = -solve_definite(H, g)
+            decrease = -float(g @ step) / 2
+            length = min(1.0, 0.9 * self._longest(z, step))
+            hidden = EPSILON * float(np.abs(np.diag(at.T)) @ z**2)  # no line search sees what rounding hides
+            if decrease <= max(tolerance * self.n, hidden, 1e-3 * error * self.n) and length == 1.0:
+                z, F, status = z + step, F - decrease, Status.CONVERGED
+                break
+            trial = self._objective(z + length * step, at, 2)
+            for _ in range(40):
+                if trial[0] <= F - 1e-4 * length * decrease + error * self.n:
+                    break
+                length /= 2
+                trial = self._objective(z + length * step, at, 2)
+            else:
+                status = Status.STALLED
+                break
+            z, (F, g, H, error) = z + length * step, trial
+        return self._as_fit(z, F, P, at, status, error)
+
+    def _longest(self, z: Array, step: Array) -> float:
+        """How far u stays positive and cuts stay in order."""
+        at = self.data.coordinates
+        positive = [(z[u], step[u]) for u in at.u] + [(np.diff(z[t]), np.diff(step[t])) for t in at.tau]
+        falls = np.concatenate([-d / x for x, d in positive])
+        return 1 / max(float(falls.max(initial=0.0)), 1e-300)
+
+    def _place(self, P: Array) -> _Place:
+        at = self.data.coordinates
+        T, shapes = np.zeros((at.size, at.size)), []
+        for pattern in self.data.patterns:
+            shape = _Shape.of(P, pattern)
+            shapes.append(shape)
+            f = np.searchsorted(pattern.known, at.variable_of[pattern.where])
+            T[np.ix_(pattern.where, pattern.where)] += pattern.cross_products * shape.inverse[np.ix_(f, f)]
+        return _Place(T, tuple(shapes))
+
+    def _objective(self, z: Array, at: _Place, derivatives: int) -> tuple[float, Array, Array, float]:
+        """The objective with its gradient and Hessian, and the largest error of a probability."""
+        F, g, H = self._smooth(z, at)
+        error = 0.0
+        for block in self.data.blocks():
+            shape = at.shapes[block.pattern]
+            lower, upper = _ends(block, shape, z)
+            Pi = rectangles(lower, upper, shape.S, derivatives=derivatives)
+            error = max(error, Pi.error)
+            F -= 2 * float(block.weight @ Pi.log_probability)
+            if Pi.gradient is None:
+                continue
+            moves = [_moves(line, shape) for line in block.lines]
+            slope = -2 * block.weight[:, None] * Pi.gradient
+            for line, k in zip(block.lines, moves, strict=True):
+                g[line.where] += line.X.T @ (slope @ k)
+            if Pi.hessian is not None:
+                _add_curvature(H, block, moves, -2 * block.weight[:, None, None] * Pi.hessian)
+        return F, g, H, error
+
+    def _smooth(self, z: Array, at: _Place) -> tuple[float, Array, Array]:
+        """What moments alone determine: ``z'Tz - 2 sum n log u`` and the penalty."""
+        coordinates, lam = self.data.coordinates, self.penalties
+        theta, u = coordinates.scale_of()
+        n = np.sum([pattern.n_scale for pattern in self.data.patterns], axis=0)
+        scaled = np.flatnonzero(n)
+        g, H = 2 * at.T @ z, 2 * at.T.copy()
+        F = float(z @ g) / 2 - 2 * float(n[scaled] @ np.log(z[scaled]))
+        g[scaled] -= 2 * n[scaled] / z[scaled]
+        H[scaled, scaled] += 2 * n[scaled] / z[scaled] ** 2
+        plain = lam.copy()
+        plain[theta] = 0.0  # of ordered variables the penalty is on theta itself
+        F += float(plain @ z**2)
+        g += 2 * plain * z
+        H[np.diag_indices(z.size)] += 2 * plain
+        w, cost = z[theta] / z[u], lam[theta] * (z[theta] / z[u]) ** 2
+        F += float(cost.sum())
+        g[theta] += 2 * lam[theta] * w / z[u]
+        g -= 2 * np.bincount(u, cost, z.size) / z_safe(z)
+        H[theta, theta] += 2 * lam[theta] / z[u] ** 2
+        H[np.diag_indices(z.size)] += 6 * np.bincount(u, cost, z.size) / z_safe(z) ** 2
+        np.add.at(H, (theta, u), -4 * lam[theta] * w / z[u] ** 2)
+        np.add.at(H, (u, theta), -4 * lam[theta] * w / z[u] ** 2)
+        return F, g, H
+
+    def _as_fit(self, z: Array, F: float, P: Array, at: _Place, status: Status, error: float) -> Fit:
+        theta, u = self.data.coordinates.scale_of()
+        w = z.copy()
+        w[theta] /= z[u]
+        log_likelihood = -(F - float(self.penalties @ w**2) + self._constants(at)) / 2
+        return self.data.coordinates.to_fit(z, P, log_likelihood, F, status, error)
+
+    def _constants(self, at: _Place) -> float:
+        """What z does not change in ``-2 log likelihood``."""
+        return sum(
+            pattern.n * (shape.log_det + len(pattern.known) * float(np.log(2 * np.pi)))
+            for pattern, shape in zip(self.data.patterns, at.shapes, strict=True)
+        )
+
+
+def z_safe(z: Array) -> Array:
+    """Coordinates to divide by where what is divided may be 0."""
+    return np.where(z == 0, 1.0, z)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shape:
+    """What the likelihood of one pattern takes from P."""
+
+    inverse: Array  # (c, c) of P_CC
+    K: Array  # (d, c)
+    S: Array  # (d, d)
+    log_det: float  # of P_CC
+
+    @classmethod
+    def of(cls, P: Array, pattern: Pattern) -> _Shape:
+        C, D = list(pattern.known), list(pattern.intervals)
+        inverse = np.asarray(np.linalg.inv(P[np.ix_(C, C)]), dtype=float)
+        K = P[np.ix_(D, C)] @ inverse
+        S = P[np.ix_(D, D)] - K @ P[np.ix_(C, D)]
+        return cls(inverse, K, (S + S.T) / 2, float(np.linalg.slogdet(P[np.ix_(C, C)])[1]) if C else 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """What one P makes of the objective."""
+
+    T: Array
+    shapes: tuple[_Shape, ...]
+
+
+def _moves(line: Line, shape: _Shape) -> Array:
+    """(2d,) how a line moves the lower and the upper ends, given the known errors."""
+    d = shape.S.shape[0]
+    if line.end == "known":
+        return -np.tile(shape.K[:, line.variable], 2)
+    k = np.zeros(2 * d)
+    if line.end in ("both", "lower"):
+        k[line.variable] = 1.0
+    if line.end in ("both", "upper"):
+        k[d + line.variable] = 1.0
+    return k
+
+
+def _ends(block: PatternBlock, shape: _Shape, z: Array) -> tuple[Array, Array]:
+    """(r, d) the ends of the intervals less what the known errors predict."""
+    d = shape.S.shape[0]
+    values = np.column_stack([line.X @ z[line.where] for line in block.lines])
+    ends = values @ np.array([_moves(line, shape) for line in block.lines])
+    return np.where(block.open_below, -np.inf, ends[:, :d]), np.where(block.open_above, np.inf, ends[:, d:])
+
+
+def _add_curvature(H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array) -> None:
+    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w, with C (r, 2d, 2d)."""
+    for i, (first, k) in enumerate(zip(block.lines, moves, strict=True)):
+        along = curvature @ k  # (r, 2d)
+        for second, other in zip(block.lines[: i + 1], moves[: i + 1], strict=True):
+            part = first.X.T @ (second.X * (along @ other)[:, None])
+            H[first.where, second.where] += part
+            if second is not first:
+                H[second.where, first.where] += part.T
+
