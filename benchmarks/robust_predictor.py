@@ -32,7 +32,7 @@ from fairstress.claim.claim import Claim
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import residuals
 from fairstress.model.predictor import AnyPredictor
-from fairstress.model.threshold import make_system
+from fairstress.model.system import make_system
 
 GRAPH = fs.CausalGraph.parse("a -> w, x, z; w -> x; x -> z; a <-> x; a <-> z", protected="a", outcome="y")
 P_MAX = 0.3
@@ -57,9 +57,7 @@ class HeldOut:
         y = frame["y"].to_numpy() - audit.fitted.table.origin
         rows, other = (_rows(audit, part, y) for part in (frame, counterfactuals))
         constant = audit.settings.penalise_constant
-        system = make_system(
-            audit.fitted.claim.design, rows, audit.settings.penalty, penalise_constant=constant, is_binary=True
-        )
+        system = make_system(audit.fitted.claim.design, rows, audit.settings.penalty, penalise_constant=constant)
         return cls(audit, replace(audit.fitted.claim, rows=rows, system=system), y, other)
 
     def measure(self, predictor: AnyPredictor) -> dict[str, float]:

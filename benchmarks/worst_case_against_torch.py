@@ -58,7 +58,7 @@ def nhs_audit(folder: Path) -> fs.Audit:
         outcome="health",
     )
     data = fs.datasets.nhs_staff_survey(folder / NHS_FILE)
-    return fs.Audit.fit(data, graph, penalise_constant=True, penalties=np.logspace(-3, 3, 8))
+    return fs.Audit.fit(data, graph, penalise_constant=True, penalties=np.logspace(-3, 3, 8), cv="contiguous")
 
 
 def run_fairstress(audit: fs.Audit) -> Ours:

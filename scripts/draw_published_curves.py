@@ -24,7 +24,8 @@ def law_school() -> None:
     """CFU along the correlation of ugpa and lsat."""
     published = pd.read_csv(REFERENCE / "published_law_school_curve.csv")
     graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
-    audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", max_degree=4, penalise_constant=True)
+    settings = {"max_degree": 4, "penalise_constant": True, "cv": "contiguous"}
+    audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", **settings)
     found = audit.profile(("ugpa", "lsat")).to_frame()
     fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
     ax.plot(published.iloc[:, 0], published.iloc[:, 1], "o", ms=4, color=PUBLISHED, label="published")
@@ -46,7 +47,8 @@ def nhs(folder: Path) -> None:
         outcome="health",
     )
     data = fs.datasets.nhs_staff_survey(folder / "nhs_staff_survey.npz")
-    audit = fs.Audit.fit(data, graph, penalise_constant=True, penalties=np.logspace(-3, 3, 8), random_state=0)
+    settings = {"penalise_constant": True, "penalties": np.logspace(-3, 3, 8), "cv": "contiguous"}
+    audit = fs.Audit.fit(data, graph, random_state=0, **settings)
     grid = np.linspace(0.04, 0.92, 23)
     fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
     ax.plot(published.iloc[:, 0], published.iloc[:, 1], "o", ms=4, color=PUBLISHED, label="published")

@@ -48,7 +48,8 @@ def law_frame() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def law_audit(law_frame: pd.DataFrame, law_graph: fs.CausalGraph) -> fs.Audit:
     """Law school with the settings of the paper."""
-    return fs.Audit.fit(law_frame, law_graph, reference="White", max_degree=4, penalise_constant=True)
+    settings = {"max_degree": 4, "penalise_constant": True, "cv": "contiguous"}
+    return fs.Audit.fit(law_frame, law_graph, reference="White", **settings)
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +64,8 @@ def nhs_frame() -> pd.DataFrame:
 def nhs_audit(nhs_frame: pd.DataFrame) -> fs.Audit:
     """The NHS survey with the settings of the paper."""
     graph = fs.CausalGraph.parse(NHS, protected="race", outcome="health")
-    return fs.Audit.fit(nhs_frame, graph, penalise_constant=True, penalties=np.logspace(-3, 3, 8))
+    settings = {"penalise_constant": True, "penalties": np.logspace(-3, 3, 8), "cv": "contiguous"}
+    return fs.Audit.fit(nhs_frame, graph, **settings)
 
 
 @dataclass(frozen=True)

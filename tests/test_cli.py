@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -24,6 +28,7 @@ outcome = "zfya"
 reference = "White"
 max_degree = 4
 penalise_constant = true
+cv = "contiguous"
 
 [profile]
 points = 5
@@ -97,6 +102,22 @@ def test_run_reads_parquet_weights_and_writes_where_it_is_asked_to(folder, law_f
         ("ugpa -> lsat;", "ugpa -> last;", "the graph names 'last', which is not a column of the data"),
         ('data = "law.csv"', 'data = "law.csv', "audit.toml is not valid TOML"),
         ('outcome = "zfya"', 'outcome = "zfya"\nsample_weight = "wt"', "sample_weight names 'wt'"),
+        ("max_degree = 4", 'kinds = {lsat = "lgo"}', "kinds says 'lgo' for 'lsat': give 'number', 'log'"),
+        ("max_degree = 4", "kinds = {lsat = 3}", "kinds says 3 for 'lsat'"),
+        ("max_degree = 4", 'kinds = {last = "log"}', "kinds names 'last', which is neither a feature of the graph"),
+        ("max_degree = 4", 'kinds = {ugpa = "log"}', "column 'ugpa' is 0 in row 3233, but 'log' takes numbers above 0"),
+        ("max_degree = 4", 'kinds = {race = "log"}', "kinds says 'log' for the protected attribute 'race'"),
+        ("max_degree = 4", 'kinds = "log"', "'options.kinds' is 'log': give a table"),
+        ("max_degree = 4", 'missing = "ignore"', "missing is 'ignore': give 'refuse' or 'drop'"),
+        ("max_degree = 4", 'cluster = "schol"', "options.cluster names 'schol', which is not a column of the data"),
+        ("max_degree = 4", 'ordered_residuals = "none"', "ordered_residuals is 'none'"),
+        ('"contiguous"', '"in order"', "'options.cv' is 'in order': give a number of folds, or 'contiguous'"),
+        ('"contiguous"', "[1, 2]", "'options.cv' is [1, 2]: give a number of folds, or 'contiguous'"),
+        ('"contiguous"', '["contiguous", 1]', "cv is ('contiguous', 1): give a number of folds from 2"),
+        ('"law.csv"', '["law.csv"]', "'data' lists 1 file(s): give two or more completed tables"),
+        ('"law.csv"', '["law.csv", 3]', "'data' lists 3: give names of files"),
+        ('"law.csv"', '["law.csv", "law.csv"]', "'data' lists 'law.csv' twice"),
+        ('"law.csv"', '["law.csv", "low.csv"]', "there is no data file"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_two(folder, old, new, message):
@@ -130,10 +151,151 @@ def test_help_is_everywhere(arguments):
     assert result.stdout
 
 
-def test_check_says_what_can_matter_in_prose_and_as_json(folder):
-    assert "ugpa <-> lsat cannot matter" in call("check", folder / "audit.toml").stdout
+# ---------------------------------------------------------------- check
+
+
+def test_check_says_what_columns_are_taken_for_and_what_can_matter(folder):
+    shown = call("check", folder / "audit.toml").stdout
+    assert shown.split("\n\n")[1].splitlines() == [
+        "column  role       kind      levels or range   missing  reason",
+        "race    protected  category  non-White, White        0  two values",
+        "ugpa    feature    number    0 to 4.2                0  numbers with 29 distinct values",
+        "lsat    feature    number    11 to 48                0  numbers with 116 distinct values",
+        "zfya    outcome    number    -3.35 to 3.48           0  more than two values",
+    ]
+    assert "ugpa <-> lsat cannot matter" in shown.split("\n\n")[-1]
+
+
+def test_check_gives_the_same_as_json(folder):
     found = json.loads(call("check", folder / "audit.toml", "--json").stdout)
     assert found["together"]["verdict"] == "cannot matter"
+    assert [column["range"] for column in found["columns"]] == [None, [0, 4.2], [11, 48], [-3.35, 3.48]]
+    assert found["columns"][0]["levels"] == ["non-White", "White"]
+
+
+MIXED = """
+data = "people.csv"
+graph = "sex -> job, grade, pay; age, region, job, grade -> pay"
+protected = "sex"
+outcome = "y"
+
+[options]
+penalty = 1.0
+max_degree = 1
+missing = "drop"
+
+[options.kinds]
+pay = "zero or log"
+grade = ["low", "mid", "high"]
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Settings of a table with text, booleans, numbers that are often 0, and missing values."""
+    random, n = np.random.default_rng(0), 300
+    sex = random.choice(["female", "male"], n)
+    grade = np.digitize(random.normal(size=n) + (sex == "male"), [0, 1])
+    people = pd.DataFrame(
+        {
+            "sex": sex,
+            "age": random.integers(18, 70, n),
+            "region": random.choice(["north", "east", "south", "west", "up", "down"], n),
+            "job": np.where(random.random(n) < 0.5, "true", "false"),
+            "grade": np.array(["low", "mid", "high"])[grade],
+            "pay": np.where(random.random(n) < 0.3, 0, np.exp(random.normal(10, 1, n)).round(2)),
+            "y": grade + random.normal(size=n),
+        }
+    )
+    people.loc[:2, "pay"] = None
+    people.loc[2:3, "job"] = None
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "audit.toml").write_text(MIXED)
+    return tmp_path / "audit.toml"
+
+
+def cells_of(shown: str) -> list[list[str]]:
+    """Take the table of columns apart."""
+    return [re.split(" {2,}", line) for line in shown.split("\n\n")[1].splitlines()]
+
+
+def test_check_describes_columns_of_every_kind_though_there_is_no_pair(mixed):
+    result = call("check", mixed)
+    assert result.exit_code == 0, result.stderr
+    rows = {row[0]: row[1:] for row in cells_of(result.stdout)}
+    assert rows["sex"] == ["protected", "category", "female, male", "0", "two values"]
+    assert rows["job"] == ["feature", "ordered", "False < True", "2", "two values"]
+    assert rows["grade"] == ["feature", "ordered", "low < mid < high", "0", "given"]
+    assert rows["region"] == ["context", "category", "down, east, north, ..., west", "0", "text"]  # goes on below
+    assert rows["pay"][:2] + rows["pay"][3:] == ["feature", "zero or log", "3", "given"]
+    assert "4 of 300 people were left out because a value is missing" in result.stdout
+    assert result.stdout.endswith(
+        "The graph names no pair of features, so that there is nothing to check: add 'a <-> b' for errors\n"
+        "that may share a hidden cause.\n"
+    )
+
+
+def test_check_as_json_of_a_graph_without_pairs_has_no_verdict(mixed):
+    found = json.loads(call("check", mixed, "--json").stdout)
+    assert (found["together"], found["alone"]) == (None, [])
+    assert {column["column"]: column["missing"] for column in found["columns"] if column["missing"]} == {
+        "job": 2,
+        "pay": 3,
+    }
+    assert "4 of 300 people were left out" in found["notes"][0]
+    assert next(column for column in found["columns"] if column["column"] == "pay")["range"][0] == 0
+
+
+def test_run_writes_results_of_columns_of_every_kind(mixed):
+    mixed.write_text(MIXED.replace("grade -> pay", "grade -> pay; job <-> grade") + "\n[profile]\npoints = 3\n")
+    result = call("run", mixed)
+    assert result.exit_code == 0, result.stderr
+    assert "The pair job <-> grade" in result.stdout
+    written = json.loads(mixed.with_name("audit-results.json").read_text())
+    assert written["data"]["rows"] == 296
+    assert written["settings"]["ordered_residuals"] == "expected"
+    assert written["profiles"][0]["cfu"][1] > 0  # levels tell errors only within intervals
+
+
+def test_several_protected_columns_and_other_kinds_of_them_are_said_too(folder, law_frame):
+    law_frame.assign(decile=law_frame["lsat"] // 10).to_csv(folder / "law.csv", index=False)
+
+    def rows(protected: Any, kinds: str = "") -> list[list[str]]:
+        causes = protected if isinstance(protected, str) else ", ".join(protected)
+        ends = f'protected = {json.dumps(protected)}\noutcome = "first_pf"\n'
+        text = f'data = "law.csv"\ngraph = "{causes} -> ugpa"\n{ends}[options]\nmax_degree = 1\n{kinds}\n'
+        (folder / "audit.toml").write_text(text)
+        result = call("check", folder / "audit.toml")
+        assert result.exit_code == 0, result.stderr
+        return cells_of(result.stdout)
+
+    _, race, sex, ugpa, first_pf = rows(["race", "sex"])
+    assert race == ["race", "protected", "category", "White, non-White", "0", "4 levels of race and sex together"]
+    assert sex[3:] == ["1, 2", "0", race[-1]]
+    assert ugpa[:3] == ["ugpa", "feature", "number"]
+    assert first_pf[2:] == ["classes", "0, 1", "0", "two values"]
+    assert rows("decile")[1][2:] == ["number", "1 to 4", "0", "numbers"]
+    assert rows("decile", 'kinds = {decile = "ordered"}')[1][2:] == ["ordered", "1.0 < 2.0 < 3.0 < 4.0", "0", "given"]
+
+
+def test_the_table_of_columns_fits_a_terminal_and_steers_none(tmp_path):
+    plain = fs.CausalGraph.parse("a -> x, z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(plain, 100, random_state=0).frame
+    names = {"a": "n" * 200, "x": "red \x1b[31m", "z": "two words " * 12 + "end"}
+    frame.rename(columns=names).to_parquet(tmp_path / "people.parquet")
+    graph = fs.CausalGraph(
+        edges=[(names["a"], names["x"]), (names["a"], names["z"])], protected=names["a"], outcome="y"
+    )
+    lines = [f'data = "people.parquet"\noutcome = "y"\nprotected = {json.dumps(names["a"])}']
+    (tmp_path / "audit.toml").write_text("\n".join([*lines, f"graph = {json.dumps(graph.to_text())}"]))
+    result = call("check", tmp_path / "audit.toml")
+    assert result.exit_code == 0, result.stderr
+    table = result.stdout.split("\n\n")[1]
+    assert max(map(len, table.splitlines())) <= 100
+    assert "\x1b" not in table
+    assert "red \\x1b[31m" in table
+    assert table.count("n" * 10) > 3
+    assert table.count("words") == 12
 
 
 def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):

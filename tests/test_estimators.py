@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -139,6 +140,137 @@ def test_several_protected_columns_are_one_attribute(law_frame):
     assert np.isfinite(found.predict(X.tail(5))).all()
 
 
+# ---------------------------------------------------------------- columns of every kind
+
+KINDS_GRAPH = "sex -> grade, job, pay; region -> pay; grade, job -> pay"
+GRADES = ["low", "mid", "high"]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """People with text, a boolean and a categorical among their columns, and an outcome."""
+    random, n = np.random.default_rng(0), 400
+    sex, job = random.choice(["female", "male"], n), random.random(n) < 0.5
+    grade = np.digitize(random.normal(size=n) + (sex == "male") + job, [0, 1.2])
+    pay = np.exp(random.normal(size=n) + 0.5 * grade)
+    labels = pd.Categorical.from_codes(grade, GRADES, ordered=True)
+    region = random.choice(["north", "south", "west"], n)
+    frame = pd.DataFrame({"sex": sex, "region": region, "job": job, "grade": labels, "pay": pay})
+    return frame, pd.Series(grade + np.log(pay) + random.normal(size=n), name="y")
+
+
+@pytest.fixture(scope="module")
+def mixed(workers):
+    estimator = fs.CounterfactuallyFairRegressor(KINDS_GRAPH, protected="sex", kinds={"pay": "log"}, **GIVEN)
+    return estimator.fit(*workers)
+
+
+def test_kinds_are_those_of_a_frames_columns_unless_they_are_given(mixed):
+    assert {name: str(kind) for name, kind in mixed.audit_.fitted.table.kinds.items()} == {
+        "grade": "ordered, 3 levels",
+        "job": "ordered, 2 levels",
+        "region": "category, 3 levels",
+        "pay": "number (log scale)",
+    }
+    assert clone(mixed).kinds == {"pay": "log"}
+
+
+def test_a_frame_of_another_library_with_columns_of_every_kind_predicts_as_pandas_does(mixed, workers):
+    X, y = workers
+    found = clone(mixed).set_params(kinds={"pay": "log", "grade": GRADES}).fit(pl.from_pandas(X), y.to_numpy())
+    assert found.predict(pl.from_pandas(X.tail(20))) == pytest.approx(mixed.predict(X.tail(20)), rel=0, abs=1e-9)
+    asked = pl.from_pandas(X.tail(20)).with_columns(pl.col("grade").cast(pl.String))
+    np.testing.assert_array_equal(found.predict(asked), found.predict(pl.from_pandas(X.tail(20))))
+
+
+def test_pipelines_hand_columns_of_every_kind_on_and_impute_what_is_missing(mixed, workers):
+    X, y = workers
+    gaps = X.assign(grade=X["grade"].astype(str))
+    gaps = gaps.assign(pay=gaps["pay"].where(gaps.index > 9), region=gaps["region"].where(gaps.index < 390))
+    impute = make_column_transformer(
+        (SimpleImputer(), ["pay"]),
+        (SimpleImputer(strategy="most_frequent"), ["region"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    fair = clone(mixed).set_params(kinds={"pay": "log", "grade": GRADES})
+    pipeline = make_pipeline(impute.set_output(transform="pandas"), fair).fit(gaps, y)
+    filled = gaps.fillna({"pay": gaps["pay"].mean(), "region": gaps["region"].mode()[0]})
+    by_hand = clone(fair).fit(filled, y)
+    np.testing.assert_allclose(pipeline.predict(gaps), by_hand.predict(filled), rtol=0, atol=1e-9)
+    with pytest.raises(DataError, match="column 'region' has 10 missing values") as refusal:
+        clone(fair).fit(gaps, y)
+    assert "missing=" not in str(refusal.value)  # which estimators do not have
+
+
+def test_a_grid_search_may_choose_kinds(mixed, workers):
+    kinds = [{"pay": "log"}, {"pay": "rank"}, {"pay": "number", "grade": "ordered as levels"}]
+    search = GridSearchCV(clone(mixed), {"kinds": kinds}, cv=2, error_score="raise").fit(*workers)
+    assert len({*search.cv_results_["mean_test_score"]}) == 3
+    assert search.best_params_["kinds"] in kinds
+
+
+def test_residuals_of_ordered_features_can_be_left_out(mixed, workers):
+    X, y = workers
+    found = clone(mixed).set_params(ordered_residuals="leave out").fit(X, y)
+    for fitted in (mixed, found):
+        assert fitted.transform(X).shape == (len(X), len(fitted.get_feature_names_out()))
+    names = set(mixed.get_feature_names_out()) - set(found.get_feature_names_out())
+    assert len(names) == 2
+    assert all("grade" in name or "job" in name for name in names)
+    moved = found.audit_.counterfactuals({})  # a row for each person and level that they may then have
+    expected_of = pd.Series(found.predict(X), X.index)
+    np.testing.assert_allclose(found.predict(moved[list(X)]), expected_of[moved.index], rtol=0, atol=1e-9)
+
+
+def test_a_classifier_takes_columns_of_every_kind(mixed, workers):
+    X, y = workers
+    given = {key: value for key, value in mixed.get_params().items() if key in ("graph", "protected", "kinds")}
+    found = fs.CounterfactuallyFairClassifier(**given, **GIVEN).fit(X, y > y.median())
+    assert found.score(X, y > y.median()) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"region": "moon"}, "'region' is 'moon' in row 0, a level that was not there when the model was fitted"),
+        ({"grade": "top"}, "'grade' is 'top' in row 0, a level .* it knows 'low', 'mid' or 'high'"),
+        ({"job": 2}, "'job' is 2 in row 0, a level"),
+        ({"pay": 0.0}, "column 'pay' is 0 in row 0, but 'log' takes numbers above 0"),
+        ({"pay": "much"}, "feature 'pay' is not numeric"),
+        ({"region": None}, "column 'region' has 400 missing values"),
+    ],
+)
+def test_new_people_of_another_kind_are_refused(change, sentence, mixed, workers):
+    for ask in (mixed.predict, mixed.transform):
+        with pytest.raises(DataError, match=sentence):
+            ask(workers[0].assign(**change))
+
+
+def test_columns_of_an_array_are_numbers_unless_kinds_says_otherwise(workers):
+    X, y = workers
+    columns = {"sex": X["sex"] == "male", "job": X["job"], "grade": X["grade"].cat.codes, "pay": X["pay"]}
+    frame = pd.DataFrame(columns).astype(float)
+    given = {"protected": "sex", "columns": list(frame), **GIVEN}
+
+    def kinds(estimator):
+        return [kind.word for kind in estimator.audit_.fitted.table.kinds.values()]
+
+    plain = fs.CounterfactuallyFairRegressor(**given).fit(frame.to_numpy(), y)
+    assert kinds(plain) == ["number"] * 3
+    between = frame.assign(job=0.5, grade=1.7).to_numpy()
+    assert np.isfinite(plain.predict(between)).all()
+    as_levels = fs.CounterfactuallyFairRegressor(**given).fit(frame, y)
+    assert kinds(as_levels) == ["ordered", "ordered", "number"]
+    with pytest.raises(DataError, match=r"'job' is 0\.5 in row 0, a level that was not there"):
+        as_levels.predict(frame.assign(job=0.5))
+    given_levels = fs.CounterfactuallyFairRegressor(kinds={"job": "ordered", "grade": "ordered"}, **given)
+    given_levels.fit(frame.to_numpy(), y)
+    np.testing.assert_array_equal(given_levels.predict(frame.to_numpy()), as_levels.predict(frame))
+    numbers = fs.CounterfactuallyFairRegressor(kinds={"job": "number", "grade": "number"}, **given)
+    np.testing.assert_array_equal(numbers.fit(frame, y).predict(frame), plain.predict(frame.to_numpy()))
+
+
 # ---------------------------------------------------------------- classes
 
 
@@ -237,10 +369,18 @@ def test_residuals_can_feed_another_learner(people, others, model):
 def test_splits_without_shuffling_choose_what_contiguous_folds_choose(people):
     counted, split = (
         fs.CounterfactuallyFairRegressor(GRAPH, protected="race", cv=cv).fit(*people).audit_.settings
-        for cv in (4, KFold(4))
+        for cv in (("contiguous", 4), KFold(4))
     )
     assert counted.to_dict() == split.to_dict()
     assert counted.cv == 4
+
+
+def test_a_number_of_folds_chooses_the_same_whatever_the_order_of_people(people):
+    X, y = people
+    order = np.random.default_rng(0).permutation(len(X))
+    chooser = fs.CounterfactuallyFairRegressor(GRAPH, protected="race", cv=3, penalties=[0.1, 10.0])
+    found = [clone(chooser).fit(X.iloc[rows], y.iloc[rows]).audit_.settings.to_dict() for rows in (slice(None), order)]
+    assert found[0] == found[1]
 
 
 # ---------------------------------------------------------------- what is refused
@@ -259,11 +399,31 @@ def test_splits_without_shuffling_choose_what_contiguous_folds_choose(people):
         ({"cv": "five"}, SettingError, "cv is 'five': give a number of folds"),
         ({"cv": [1, 2]}, SettingError, "cv holds something else than pairs"),
         ({"cv": TimeSeriesSplit(3)}, SettingError, "must test each of the 4000 rows once"),
+        ({"cv": ("contiguous", 1)}, SettingError, "cv is \\('contiguous', 1\\): give a number of folds"),
+        ({"kinds": {"lsat": "lgo"}}, SettingError, "kinds says 'lgo' for 'lsat': give 'number', 'log'"),
+        ({"kinds": {"last": "log"}}, SettingError, "kinds names 'last', which is neither a feature"),
+        ({"kinds": {"ugpa": "log"}}, DataError, "column 'ugpa' is 0 in row 3233, but 'log' takes numbers above 0"),
+        ({"kinds": ["log"]}, SettingError, "kinds is a list: give {column: kind}"),
+        ({"ordered_residuals": "none"}, SettingError, "ordered_residuals is 'none'"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(change, error, sentence, model, people):
     with pytest.raises(error, match=sentence):
         clone(model).set_params(**change).fit(people[0], people[1].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        (["log"], "kinds is a list: give {column: kind}"),
+        ({"x1": "lgo"}, "kinds says 'lgo' for 'x1'"),
+        ({"ugpa": "log"}, "kinds names 'ugpa', which is neither a feature"),
+    ],
+)
+def test_kinds_that_an_array_cannot_have_are_refused(kinds, sentence, people):
+    array = people[0].assign(race=people[0]["race"] == "White").to_numpy(float)
+    with pytest.raises(SettingError, match=sentence):
+        fs.CounterfactuallyFairRegressor(protected=0, kinds=kinds, **GIVEN).fit(array, people[1])
 
 
 def test_ends_other_than_the_graphs_are_refused(people):

@@ -1,7 +1,8 @@
-"""Settings files with a predictor of the user's own, a measure, a robust predictor, a budget and a search."""
+"""Settings files: kinds of columns and completed tables, predictors of the user's own, budgets and searches."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import re
@@ -10,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from sklearn.linear_model import LinearRegression
 
 import fairstress as fs
 from fairstress.cli import main
-from fairstress.errors import SettingError
+from fairstress.errors import DataError, SettingError
 from fairstress.report.json import read_results, report_results, write_results
-from fairstress.settings import Plan, read_settings
+from fairstress.settings import Plan, read_frame, read_settings
 
 GRAPH = "a -> x -> z; x <-> z"
 PAIR = ("x", "z")
@@ -150,6 +153,138 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
     assert again["as audited"] == pytest.approx(written["curve"]["points"][-1]["cfu"], rel=1e-9)
 
 
+# ---------------------------------------------------------------- kinds, missing values and folds
+
+GRADES = ["low", "mid", "high"]
+
+
+@pytest.fixture(scope="module")
+def graded(frame):
+    """The same people with grades in place of x, and z on another scale."""
+    grade = pd.cut(frame["x"], [-np.inf, -0.5, 0.5, np.inf], labels=GRADES).astype(str)
+    return frame.assign(x=grade, z=np.exp(frame["z"]), school=np.arange(len(frame)) // 10)
+
+
+def test_kinds_of_columns_are_options(fit, tmp_path, graded):
+    graded.to_csv(tmp_path / "people.csv", index=False, float_format="%.17g")
+    audit = fit(f"kinds = {{x = {GRADES}, z = 'log'}}")
+    again = direct(graded, kinds={"x": GRADES, "z": "log"})
+    assert audit.kinds["kind"].tolist() == ["ordered, 3 levels", "number (log scale)"]
+    assert same_cfu(audit, again)
+    assert not same_cfu(fit(f"kinds = {{x = {GRADES}, z = 'sqrt'}}"), again)
+
+
+def test_what_is_shown_of_ordered_features_is_an_option(fit, tmp_path, graded):
+    graded.to_csv(tmp_path / "people.csv", index=False)
+    shown = fit(f"kinds = {{x = {GRADES}}}", 'ordered_residuals = "leave out"').predictor_inputs()
+    assert shown.columns.tolist() == ["residual of z"]
+
+
+def test_people_with_missing_values_are_dropped_if_the_file_says_so(fit, tmp_path, frame):
+    gaps = frame.assign(x=frame["x"].where(frame.index > 4))
+    gaps.to_csv(tmp_path / "people.csv", index=False, float_format="%.17g")
+    with pytest.raises(DataError, match="column 'x' has 5 missing values"):
+        fit()
+    audit = fit('missing = "drop"')
+    assert audit.fitted.table.dropped.dropped == 5
+    assert same_cfu(audit, direct(frame.iloc[5:]))
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("cv = 4", {"cv": 4}),
+        ('cv = "contiguous"', {"cv": "contiguous"}),
+        ('cv = ["contiguous", 10]', {"cv": ("contiguous", 10)}),
+        ('cluster = "school"', {"cluster": "school"}),
+    ],
+)
+def test_folds_are_those_of_the_file(plan, tmp_path, graded, frame, line, options):
+    frame.assign(school=graded["school"]).to_csv(tmp_path / "people.csv", index=False, float_format="%.17g")
+    given = plan("[options]", line)
+    assert {key: given.options[key] for key in options} == options
+    settings = given.fit().settings
+    graph = fs.CausalGraph.parse(GRAPH, protected="a", outcome="y")
+    same = fs.Audit.fit(frame.assign(school=graded["school"]), graph, **options)
+    assert settings.to_dict() == same.settings.to_dict()
+    assert settings.cv == {4: 4, ("contiguous", 10): 10}.get(options.get("cv"), 5)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+def test_files_keep_text_booleans_and_missing_values(tmp_path, suffix):
+    people = pd.DataFrame(
+        {
+            "text": ["a", "b", None],
+            "flag": [True, False, True],
+            "flag_or_none": [True, None, False],
+            "number": [1.5, None, 2.0],
+            "whole": [1, 2, 3],
+        }
+    )
+    path = tmp_path / f"people.{suffix}"
+    people.to_parquet(path) if suffix == "parquet" else people.to_csv(path, index=False)
+    found = read_frame(path)
+    assert found["text"].tolist()[:2] == ["a", "b"]
+    assert found.isna().equals(people.isna())
+    assert found["flag"].dtype == bool
+    assert found["flag_or_none"].dropna().tolist() == [True, False]
+    assert (found["number"].dtype, found["whole"].dtype) == (float, int)
+
+
+def test_a_column_of_a_long_file_has_one_type(tmp_path):
+    (tmp_path / "long.csv").write_text("code\n" + "1\n" * 1_000_000 + "x\n")
+    assert set(read_frame(tmp_path / "long.csv")["code"]) == {"1", "x"}
+
+
+# ---------------------------------------------------------------- completed tables
+
+
+@pytest.fixture
+def completed(tmp_path, frame):
+    """Three completed tables beside the settings, in which z differs for some."""
+    tables = [frame.assign(z=frame["z"] + (frame.index < 20) * shift, w=1.0) for shift in (-1.0, 0.0, 1.0)]
+    for i, table in enumerate(tables):
+        table.to_csv(tmp_path / f"completed {i}.csv", index=False, float_format="%.17g")
+    return tables
+
+
+def several(tmp_path, *lines: str) -> Plan:
+    path = tmp_path / "audit.toml"
+    files = json.dumps([f"completed {i}.csv" for i in range(3)])
+    path.write_text("\n".join([HEAD.replace('"people.csv"', files), *lines]))
+    return read_settings(path)
+
+
+def test_several_files_are_the_completed_tables_of_an_imputation(tmp_path, completed):
+    audit = several(tmp_path, "[options]", "penalty = 1.0").fit()
+    assert audit.fitted.table.table_of.max() == 2
+    assert same_cfu(audit, direct(completed))
+    weighted = several(tmp_path, 'sample_weight = "w"', "[options]", "penalty = 1.0").fit()
+    assert same_cfu(weighted, audit)
+
+
+def test_results_name_the_file_and_its_checksum_or_all_of_them_in_order(plan, tmp_path, completed):
+    one = plan().source()
+    assert (one["file"], len(one["sha256"])) == ("people.csv", 64)
+    found = several(tmp_path).source()
+    assert found["file"] == "completed 0.csv, completed 1.csv, completed 2.csv"
+    sums = [hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in found["file"].split(", ")]
+    assert found["sha256"].split(", ") == sums
+    assert len(set(sums)) == 3
+
+
+def test_weights_that_differ_between_completed_tables_are_refused(tmp_path, completed):
+    completed[1].assign(w=2.0).to_csv(tmp_path / "completed 1.csv", index=False)
+    with pytest.raises(DataError, match=r"'w', which is not the same in completed 0\.csv and completed 1\.csv"):
+        several(tmp_path, 'sample_weight = "w"').fit()
+    completed[1].drop(columns="w").to_csv(tmp_path / "completed 1.csv", index=False)
+    with pytest.raises(DataError, match="sample_weight names 'w', which is not a column of the data"):
+        several(tmp_path, 'sample_weight = "w"').fit()
+    completed[1].iloc[1:].to_csv(tmp_path / "completed 1.csv", index=False)
+    with pytest.raises(DataError, match="table 2 of 3 has 299 rows, but table 1 has 300"):
+        several(tmp_path, 'sample_weight = "w"').fit()
+
+
 # ---------------------------------------------------------------- budgets and searches
 
 BUDGETS = [
@@ -234,6 +369,15 @@ def test_a_budget_may_be_the_name_of_its_kind(plan):
         ("report", 'budget = {bounds = {"x <-> z" = [1]}}', "the bounds of x <-> z are [1]: give a lower and an upper"),
         ("report", "search = {starts = 0}", "starts is 0: give a whole number of at least 1"),
         ("report", 'search = {method = "climb"}', "method is 'climb': give 'search' or 'ascent'"),
+        ("options", 'kinds = {x = "lgo"}', "kinds says 'lgo' for 'x': give 'number', 'log', 'log1p', 'sqrt'"),
+        ("options", 'kinds = {x = ["low"]}', "kinds lists 1 level(s) for 'x': give two or more, lowest first"),
+        ("options", 'kinds = {y = "log"}', "kinds names the outcome, 'y': leave it out"),
+        ("options", 'kinds = {xx = "log"}', "kinds names 'xx', which is neither a feature of the graph nor"),
+        ("options", "kinds = 3", "'options.kinds' is 3: give a table"),
+        ("options", "cv = 2.5", "'options.cv' is 2.5: give a whole number or text or a list"),
+        ("options", 'cv = ["contiguous"]', "'options.cv' is ['contiguous']: give a number of folds"),
+        ("options", "cluster = 3", "'options.cluster' is 3: give text"),
+        ("options", "ordered_residuals = true", "'options.ordered_residuals' is True: give text"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused_with_a_sentence(plan, table, line, message):

@@ -23,6 +23,9 @@ from fairstress.analyses.check import Check, check
 from fairstress.analyses.contour import Contour, contour
 from fairstress.analyses.curve import SAME_P, BreakingPoint, Curve, breaking_point, curve
 from fairstress.analyses.effects import effects
+from fairstress.analyses.imputation import deviation_at
+from fairstress.analyses.leakage import Leakage, leakage
+from fairstress.analyses.notes import notes
 from fairstress.analyses.people import People, people
 from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
@@ -90,12 +93,12 @@ class Audit:
     """A counterfactual fairness claim on some data, ready to be stressed. Made by `Audit.fit`.
 
     What was fitted
-        `graph`, `settings`, `variables`, `model_a`, `baselines`, `robust_predictor`, `predictor_inputs`, `refit`;
-        `fitted` holds the parts, for those who extend fairstress
+        `graph`, `settings`, `kinds`, `variables`, `model_a`, `baselines`, `robust_predictor`, `predictor_inputs`,
+        `refit`; `fitted` holds the parts, for those who extend fairstress
     Before any curve
-        `check`
+        `notes`, `leakage`, `check`
     At one correlation
-        `cfu`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`
+        `cfu`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`, `imputation_deviation`
     Along one pair, or two
         `profile`, `contour`
     Within a budget
@@ -309,6 +312,41 @@ class Audit:
         return pd.DataFrame(rows, index=list(kinds), columns=["kind", "levels", "reason"])
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before trusting the audit: columns that may be of another kind, and who was left out.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> print(audit.notes[0])
+        """
+        return notes(self.fitted)
+
+    def leakage(self, random_state: int | None = None) -> Leakage | None:
+        """How well the protected attribute can be told from what Model A takes for errors: not at all, if it is right.
+
+        A boosted classifier is cross-validated on Model A's residuals of features that descend from the attribute;
+        errors that are known within an interval only, or rounded, are drawn within it. None for a numeric attribute.
+
+        Parameters
+        ----------
+        random_state
+            Seed of the draws, default the audit's.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> round(audit.leakage().auc, 1)
+        0.6
+        """
+        seed = self.settings.random_state if random_state is None else options.seed(random_state)
+        return leakage(self.fitted, seed)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The order of rows and columns in correlation matrices: all that have an error."""
         return self.fitted.variables
@@ -424,6 +462,38 @@ class Audit:
         """
         claim = self.fitted.claim if baseline is None else read_baseline(baseline, self.baselines).claim
         return evaluate_cfu(claim, self._read(correlation)).value
+
+    def imputation_deviation(self, correlation: Correlation, *, baseline: str | None = None) -> float:
+        """How far `cfu` differs between the completed tables of a multiple imputation.
+
+        The standard deviation of CFU over the M tables times the root of ``1 + 1/M``, Model B fitted to each table
+        apart, Model A and the predictor as audited. Only for an audit of several tables.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+        baseline
+            Name of a baseline whose CFU is meant; default the audited predictor's.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> frame = fs.datasets.law_school()
+        >>> tables = [frame, frame.assign(lsat=frame["lsat"] + 0.5 * (frame.index % 7 == 0))]
+        >>> audit = fs.Audit.fit(tables, graph, max_degree=1)
+        >>> 0 < audit.imputation_deviation({("race", "lsat"): 0.2}) < 0.001
+        True
+        """
+        claim = self.fitted.claim if baseline is None else read_baseline(baseline, self.baselines).claim
+        tables = [replace(claim, rows=c.rows, everyone=c.everyone, system=c.system) for c in self.fitted.completed]
+        if not tables:
+            raise SettingError("the audit is of one table: give several completed ones to Audit.fit as a list")
+        found = deviation_at(tables, self._read(correlation), CFU())
+        assert found is not None
+        return found
 
     def cfu_by_row(self, correlation: Correlation) -> pd.Series[float]:
         """Counterfactual unfairness of each row of the table if the errors have this correlation.
@@ -929,10 +999,11 @@ class Audit:
         """
         return flips(self.fitted.table, threshold, direction, group, self.settings.predictor_scale)
 
-    def effect(self, feature: str, kind: str = TOTAL, *, level: Any = None) -> Functional:
+    def effect(self, feature: str, kind: str = TOTAL, *, level: Any = None, of: Any = None) -> Functional:
         """Mean effect on a feature, in its units, of moving everyone from the reference level to another; for `bounds`.
 
-        For a numeric protected attribute: of moving everyone by its shift.
+        For a numeric protected attribute: of moving everyone by its shift. For an ordered feature: the effect on its
+        mean score, which is the level where levels are numbers, otherwise its position from 0 on.
 
         Parameters
         ----------
@@ -943,6 +1014,8 @@ class Audit:
             other parents as observed; ``"indirect"``: total less direct.
         level
             Where the effect leads; default the other level, where there are two.
+        of
+            A level of an ordered feature: give the effect on the share of people who have it; default the mean score.
 
         Examples
         --------
@@ -954,7 +1027,7 @@ class Audit:
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
         -5.0 to -3.4
         """
-        return effect(self.fitted.table, self.fitted.claim, feature, kind, level)
+        return effect(self.fitted.table, self.fitted.claim, feature, kind, level, of)
 
     def coefficient(self, feature: str, term: str) -> Functional:
         """A weight of a feature's equation, in the table's units per unit of the term; for `bounds`.

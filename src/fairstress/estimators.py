@@ -29,7 +29,7 @@ from fairstress.inputs.frames import check_unique, column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
-from fairstress.inputs.supervised import graph_of
+from fairstress.inputs.supervised import check_people, graph_of, kinds_of_array
 from fairstress.model.embedding import EmbeddingFactory
 from fairstress.options import LOG_ODDS, Predictor, Robust
 
@@ -51,6 +51,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         reference: Any = None,
         shift: float | None = None,
         contrast: Any = None,
+        kinds: Mapping[str, Any] | None = None,
         degrees: Mapping[str, int] | None = None,
         penalty: float | None = None,
         predictor_degree: int | None = None,
@@ -61,6 +62,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         penalise_constant: bool = False,
         embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
+        ordered_residuals: str = "expected",
         robust: Robust | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -71,6 +73,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         self.reference = reference
         self.shift = shift
         self.contrast = contrast
+        self.kinds = kinds
         self.degrees = degrees
         self.penalty = penalty
         self.predictor_degree = predictor_degree
@@ -81,6 +84,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         self.penalise_constant = penalise_constant
         self.embedding = embedding
         self.mixed = mixed
+        self.ordered_residuals = ordered_residuals
         self.robust = robust
         self.random_state = random_state
 
@@ -93,7 +97,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # residuals are float64
-        tags.input_tags.string = True  # the protected column of a frame
+        tags.input_tags.string = True  # in a frame; "categorical" would be arrays of codes, which are numbers here
         return tags
 
     def transform(self, X: Any) -> Array:
@@ -129,10 +133,13 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         if y.size == 1:
             raise DataError("X has 1 sample: there is nobody to compare with")
         graph = graph_of(self.graph, self._names, protected=self.protected, outcome=self.outcome, y_name=name)
+        check_people(frame, graph)
         with_outcome = _beside(frame, graph.outcome, y)
         own = ("graph", "protected", "outcome", "columns")
         settings = {key: value for key, value in self.get_params(deep=False).items() if key not in own}
         settings["cv"] = _splits(self.cv, y)
+        if not nw.dependencies.is_into_dataframe(X):
+            settings["kinds"] = kinds_of_array(self.kinds, graph)
         if self.robust is not None and outcome_type == CLASSES:
             settings["predictor"] = Predictor(scale=LOG_ODDS)  # where a robust predictor can be found
         weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
@@ -182,8 +189,8 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
     graph
         A `CausalGraph` whose outcome is not a column of X, or the text of one (`protected` must then be given).
         Without it, the protected attribute is taken for a possible cause of every other column, each two of which
-        may share hidden causes, and nothing hidden for a cause of the protected attribute. All columns but the
-        protected one must then be numeric.
+        may share hidden causes, and nothing hidden for a cause of the protected attribute. Columns of more than two
+        values without an order cannot be effects of it: order them by `kinds`, or draw a graph.
     protected
         Name or position of the protected column of X, or a tuple of names. Of a `CausalGraph`, it is known.
     outcome
@@ -192,13 +199,19 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
         Names of the columns where X is an array; without them ``x0, x1, ...``. Frames have their own.
     reference, shift, contrast
         How the protected attribute is coded, and what its counterfactual values are: see `Audit.fit`.
+    kinds
+        What columns are to be taken for, such as ``{"income": "log", "grade": ["low", "mid", "high"]}``: see
+        `Audit.fit`. Default: in a frame, as the columns tell, where two values, ordered categoricals and whole numbers
+        with at most ten distinct values are levels, and new people must have one of them; in an array, every feature
+        is a number.
     degrees, penalty, predictor_degree, predictor_penalty
         Degrees of the structural equations by feature, their ridge penalty, and the same for the predictor; what is
         not given is chosen by cross-validation within `fit`.
     max_degree, penalties, cv
-        What cross-validation chooses from, and its number of contiguous folds, or a splitter that tests every row
-        once, such as ``KFold(5, shuffle=True)``, or its splits.
-    penalise_constant, embedding, mixed, random_state
+        What cross-validation chooses from, and its number of folds, whatever the order of rows; ``"contiguous"`` or
+        ``("contiguous", 10)`` for folds of neighbouring rows; or a splitter that tests every row once, such as
+        ``KFold(5, shuffle=True)``, or its splits, such as ``list(GroupKFold(5).split(X, y, schools))``.
+    penalise_constant, embedding, mixed, ordered_residuals, random_state
         See `Audit.fit`.
     robust
         A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: predict by the robust predictor that it describes. A
@@ -221,9 +234,9 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
     >>> X, y = frame[["race", "ugpa", "lsat"]], frame["zfya"]
     >>> model = fs.CounterfactuallyFairRegressor("race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race")
     >>> model.fit(X, y).predict(X.head(3)).round(2)
-    array([ 0.11, -0.01, -0.24])
+    array([ 0.11, -0.02, -0.24])
     >>> f"{model.audit_.cfu({('race', 'lsat'): 0.2}):.2g}"
-    '0.0042'
+    '0.0043'
     """
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -232,8 +245,9 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
         Parameters
         ----------
         X
-            A pandas, polars or pyarrow table, or a numeric array whose columns are taken by position. Columns that
-            the graph does not name are not used.
+            A pandas, polars or pyarrow table, whose columns may be numbers, text, booleans or categories, or a numeric
+            array whose columns are taken by position. Columns that the graph does not name are not used. Missing values
+            are refused: put an imputer before.
         y
             The outcome, one number per row.
         sample_weight
@@ -285,8 +299,9 @@ class CounterfactuallyFairClassifier(ClassifierMixin, _CounterfactuallyFair):
         Parameters
         ----------
         X
-            A pandas, polars or pyarrow table, or a numeric array whose columns are taken by position. Columns that
-            the graph does not name are not used.
+            A pandas, polars or pyarrow table, whose columns may be numbers, text, booleans or categories, or a numeric
+            array whose columns are taken by position. Columns that the graph does not name are not used. Missing values
+            are refused: put an imputer before.
         y
             The outcome, one of two classes per row.
         sample_weight

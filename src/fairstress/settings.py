@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,15 @@ import pandas as pd
 from fairstress.audit import Audit
 from fairstress.errors import DataError, SettingError, describe_error, did_you_mean
 from fairstress.inputs.correlation import read_pair
+from fairstress.inputs.folds import CONTIGUOUS
 from fairstress.inputs.frames import check_unique
 from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.kinds import read_words
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
 from fairstress.progress import Progress
 
 _KEYS: dict[str, tuple[type, ...]] = {
-    "data": (str,),
+    "data": (str, list),
     "graph": (str,),
     "protected": (str, list),
     "outcome": (str,),
@@ -38,14 +40,18 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "reference": (str, int, float, bool),
     "shift": (int, float),
     "contrast": (list, str, int, float),
+    "kinds": (dict,),
+    "missing": (str,),
+    "cluster": (str,),
     "mixed": (str,),
+    "ordered_residuals": (str,),
     "degrees": (dict,),
     "penalty": (int, float),
     "predictor_degree": (int,),
     "predictor_penalty": (int, float),
     "max_degree": (int,),
     "penalties": (list,),
-    "cv": (int,),
+    "cv": (int, str, list),
     "penalise_constant": (bool,),
     "outcome_type": (str,),
     "predictor": (str, dict),
@@ -93,7 +99,7 @@ _TYPE_NAMES = {
 class Plan:
     """An audit as a settings file describes it."""
 
-    data: Path
+    data: tuple[Path, ...]  # one file, or the completed tables of a multiple imputation
     graph: CausalGraph
     sample_weight: str | None
     options: Mapping[str, Any]
@@ -105,23 +111,42 @@ class Plan:
 
     def fit(self, progress: Progress | None = None) -> Audit:
         """Read the data and fit."""
-        frame = read_frame(self.data)
-        weight = None
-        if self.sample_weight is not None:
-            if self.sample_weight not in frame.columns:
-                near = did_you_mean(self.sample_weight, map(str, frame.columns))
-                raise DataError(f"sample_weight names '{self.sample_weight}', which is not a column of the data{near}")
-            weight = frame[self.sample_weight]
+        frames = [read_frame(path) for path in self.data]
+        if "cluster" in self.options:
+            for frame in frames:
+                _check_column(frame, self.options["cluster"], "options.cluster")
+        weight = None if self.sample_weight is None else self._weight(frames, self.sample_weight)
         options = dict(self.options)
         predictor = options.get("predictor", {})
         if "model" in predictor:
             predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
         options["predictor"] = Predictor(**predictor)
-        return Audit.fit(frame, self.graph, sample_weight=weight, progress=progress, **options)
+        data = frames if len(frames) > 1 else frames[0]
+        return Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
 
     def source(self) -> dict[str, str]:
-        """Say which file was audited, with its checksum."""
-        return {"file": self.data.name, "sha256": hashlib.sha256(self.data.read_bytes()).hexdigest()}
+        """Say which file was audited, with its checksum; several are joined by commas, in their order."""
+        sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.data]
+        return {"file": ", ".join(path.name for path in self.data), "sha256": ", ".join(sums)}
+
+    def _weight(self, frames: Sequence[pd.DataFrame], name: str) -> pd.Series[Any]:
+        """Take the column of weights, which are people's own and the same in every completed table."""
+        for frame, path in zip(frames, self.data, strict=True):
+            _check_column(frame, name, "sample_weight")
+            alike = frame[name].equals(frames[0][name]) or np.array_equal(frame[name], frames[0][name])
+            if len(frame) == len(frames[0]) and not alike:
+                raise DataError(
+                    f"sample_weight names '{name}', which is not the same in {self.data[0].name} and {path.name}: give "
+                    "each person one weight"
+                )
+        return frames[0][name]
+
+
+def _check_column(frame: pd.DataFrame, name: str, key: str) -> None:
+    """Refuse a key that names what is no column."""
+    if name not in frame.columns:
+        near = did_you_mean(name, map(str, frame.columns))
+        raise DataError(f"{key} names '{name}', which is not a column of the data{near}")
 
 
 def read_settings(path: Path) -> Plan:
@@ -142,7 +167,7 @@ def read_settings(path: Path) -> Plan:
     graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
     folder = path.parent
     return Plan(
-        data=folder / content["data"],
+        data=tuple(folder / name for name in _files(content["data"])),
         graph=graph,
         sample_weight=content.get("sample_weight"),
         options=_read_options(options, graph),
@@ -162,7 +187,7 @@ def read_frame(path: Path) -> pd.DataFrame:
         if ".csv" in path.suffixes:
             header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]  # pandas would rename a second column
             check_unique(header.dropna())
-            return pd.read_csv(path)
+            return pd.read_csv(path, low_memory=False)  # a column has one type, however long the file
     except FileNotFoundError:
         raise DataError(f"there is no data file {str(path)!r}") from None
     except ImportError:
@@ -251,6 +276,9 @@ def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]
 def _read_options(options: Mapping[str, Any], graph: CausalGraph) -> dict[str, Any]:
     """Turn tables among the options into values; a predictor's model is loaded later."""
     read = dict(options)
+    read_words(read.get("kinds"), graph)  # before any data are read
+    if "cv" in read:
+        read["cv"] = _folds(read["cv"])
     if "predictor" in read:
         predictor = read["predictor"]
         read["predictor"] = {"model": predictor} if isinstance(predictor, str) else predictor
@@ -262,6 +290,33 @@ def _read_options(options: Mapping[str, Any], graph: CausalGraph) -> dict[str, A
                 raise SettingError(f"'options.robust' lacks '{key}': give both, such as {{p_max = 0.3, weight = 10}}")
         read["robust"] = Robust(**_read_choices(read["robust"], "options.robust.", graph))
     return read
+
+
+def _files(given: str | list[Any]) -> list[str]:
+    """Name the data's files: one, or several completed tables."""
+    if isinstance(given, str):
+        return [given]
+    for i, name in enumerate(given):
+        if not isinstance(name, str):
+            raise SettingError(f"'data' lists {name!r}: give names of files")
+        if name in given[:i]:
+            raise SettingError(f"'data' lists {name!r} twice: give each completed table once")
+    if len(given) < 2:
+        raise SettingError(
+            f"'data' lists {len(given)} file(s): give two or more completed tables, or one without a list"
+        )
+    return given
+
+
+def _folds(given: int | str | list[Any]) -> Any:
+    """Give cv as `Audit.fit` takes it; the number of folds is checked there."""
+    way = given[0] if isinstance(given, list) and len(given) == 2 else given
+    if isinstance(given, int) or way == CONTIGUOUS:
+        return tuple(given) if isinstance(given, list) else given
+    raise SettingError(
+        f"'options.cv' is {given!r}: give a number of folds, or '{CONTIGUOUS}' or ['{CONTIGUOUS}', 10] for folds in "
+        "the order of the rows"
+    )
 
 
 def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> dict[str, Any]:

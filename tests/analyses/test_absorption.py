@@ -182,9 +182,10 @@ def test_a_verdict_falls_with_an_edge_that_its_reason_rests_on(rule, text, degre
 def test_only_direct_ties_count_for_equations_within_others():
     # z's error is tied to v's, whose equation holds nothing of x's: x still lies within the only one tied to it
     audit = audited("a -> x, z, v; u -> z; x -> v; x <-> z; z <-> v", {"x": 1, "z": 1, "v": 3, "u": 1})
-    proof = prove(audit.fitted.claim.design, "a", audit.graph.pairs, ["x"])
+    proof = prove(audit.fitted.claim.design, "a", audit.graph.pairs, ["x"], audit.graph.features)
     assert proof.is_complete
-    assert not prove(audit.fitted.claim.design, "a", audit.graph.pairs, ["x", "z", "v"]).is_complete
+    used, features = ["x", "z", "v"], audit.graph.features
+    assert not prove(audit.fitted.claim.design, "a", audit.graph.pairs, used, features).is_complete
 
 
 def test_only_an_equation_that_absorbs_all_features_of_a_set_sets_them_apart():

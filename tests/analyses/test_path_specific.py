@@ -87,9 +87,9 @@ def test_the_true_counterfactuals_are_recovered_along_unfair_edges_only():
 
 def test_without_fair_edges_nothing_changes_and_with_all_edges_fair_nothing_is_unfair():
     _, plain = simulated((), 300, 2)
-    assert set(plain.fitted.claim.view.kinds) == {"residual"}
+    assert {entry.kind for entry in plain.fitted.claim.view.entries} == {"residual"}
     _, audit = simulated(EDGES, 300, 2)
-    assert set(audit.fitted.claim.view.kinds) == {"itself"}
+    assert {entry.kind for entry in audit.fitted.claim.view.entries} == {"itself"}
     assert audit.cfu(TRUE) == 0
 
 
@@ -114,7 +114,7 @@ def test_the_fair_part_of_a_mixed_feature_gives_zero_under_model_a_too(fair):
 
 def test_the_fair_part_is_model_a_s_value_at_the_reference_level():
     truth, audit = simulated((("x", "v"),), 500, 5, mixed="fair part")  # v: a -> v unfair, a -> x -> v fair
-    assert audit.fitted.claim.view.kinds == ("residual", "residual", "fair part")
+    assert [entry.kind for entry in audit.fitted.claim.view.entries] == ["residual", "residual", "fair part"]
     w = audit.model_a.weights
     x = (truth.frame[list("xzv")] - truth.frame[list("xzv")].mean()) / truth.frame[list("xzv")].std(ddof=0)
     a = truth.frame["a"]
@@ -174,15 +174,15 @@ def test_effects_are_those_of_the_linear_truth():
     truth, audit = simulated((("a", "x"),), 40_000, 6)
     w = audit.model_b(TRUE).weights
     deviation = truth.frame[list("xzv")].std(ddof=0)
-    fitted = model_b(audit.fitted.claim, audit._read(TRUE)).weights[None]
+    fits = [model_b(audit.fitted.claim, audit._read(TRUE))]
     # from the reference level, 1, to -1: twice the coefficients' sums along the paths, with the opposite sign
-    direct = audit.effect("v", "direct").values(audit.fitted.claim, fitted)[0]
+    direct = audit.effect("v", "direct").values(audit.fitted.claim, fits)[0]
     assert direct == pytest.approx(-2 * w["v"]["a"] * deviation["v"], rel=1e-12)
-    total = audit.effect("z").values(audit.fitted.claim, fitted)[0]
+    total = audit.effect("z").values(audit.fitted.claim, fits)[0]
     along = w["z"]["a"] + w["z"]["x"] * w["x"]["a"]
     assert total == pytest.approx(-2 * along * deviation["z"], rel=1e-10)  # fair edges count in a total effect
     assert total == pytest.approx(-2 * (-0.5 + 0.6 * 0.7), abs=0.05)
-    indirect = audit.effect("v", "indirect").values(audit.fitted.claim, fitted)[0]
+    indirect = audit.effect("v", "indirect").values(audit.fitted.claim, fits)[0]
     paths = -0.3 * 0.7 + 0.5 * (-0.5 + 0.6 * 0.7)
     assert indirect == pytest.approx(-2 * paths, abs=0.05)
 

@@ -102,7 +102,7 @@ def test_row_labels_are_those_of_the_pandas_index():
 
 NOTHING = float("nan")
 REFUSED = [
-    ({"x": [NOTHING] * 12 + [1.0] * 48}, "column 'x' has 12 missing values (first in row 0)"),
+    ({"x": [NOTHING] * 12 + [1.0] * 48}, "column 'x' has 12 missing values (first in row 0; m 8, f 4)"),
     ({"x": [1.0] * 40 + [np.inf] + [2.0] * 19}, "column 'x' has 1 infinite value (first in row 40)"),
     ({"a": [None] + ["f"] * 30 + ["m"] * 29}, "column 'a' has 1 missing value"),
     ({"y": [NOTHING, *range(59)]}, "column 'y' has 1 missing value"),
@@ -164,9 +164,9 @@ def test_bad_references_shifts_and_weights_are_refused():
         read_table(frame(), GRAPH, sample_weight=(frame()["a"] == "m").astype(float))
 
 
-def test_folds_are_contiguous_and_add_up_to_the_table():
+def test_contiguous_folds_follow_the_rows_and_add_up_to_the_table():
     table = read_table(frame(), GRAPH)
-    folds = table.folds(7)
+    folds = table.folds(("contiguous", 7))
     assert [fold.n for fold in folds] == [9, 9, 9, 9, 8, 8, 8]
     np.testing.assert_allclose(folds[0].y.sum(), (frame()["y"] - frame()["y"].mean())[:9].sum())
     np.testing.assert_allclose(sum(fold.y_square.sum() for fold in folds), table.rows.y_square.sum())

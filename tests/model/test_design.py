@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import fairstress as fs
-from fairstress.model import predictor, selection, threshold
+from fairstress.model import predictor, selection, system
 from fairstress.model.design import outcome_moments, structural_moments
 
 EDGES = "a -> x -> z; x <-> z"
@@ -26,7 +26,7 @@ def passes(monkeypatch):
 
         return count
 
-    for room in (threshold, selection):
+    for room in (system, selection):
         monkeypatch.setattr(room, "structural_moments", counting("equations", structural_moments))
     for room in (predictor, selection):
         monkeypatch.setattr(room, "outcome_moments", counting("predictors", outcome_moments))

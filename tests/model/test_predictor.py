@@ -65,7 +65,8 @@ def test_the_gradient_of_a_logistic_cfu_is_the_limit_of_differences():
 
 def test_cross_validation_of_a_two_valued_outcome_chooses_as_held_out_likelihood_does():
     table = frame(binary=True)
-    audit = fs.Audit.fit(table, GRAPH, penalties=[0.1, 10.0, 1000.0], max_degree=2, **STRUCTURE)
+    choices = {"penalties": [0.1, 10.0, 1000.0], "max_degree": 2, "cv": "contiguous"}
+    audit = fs.Audit.fit(table, GRAPH, **choices, **STRUCTURE)
     eps, y, best = residuals_of(audit), audit.fitted.table.y, {}
     for degree in (1, 2):
         powers = [(j, k) for j in range(degree + 1) for k in range(degree + 1 - j) if j + k]
@@ -92,4 +93,4 @@ def test_an_outcome_that_is_constant_in_a_fold_is_refused():
     table = frame(binary=False)
     table.loc[:79, "y"] = 1.0
     with pytest.raises(DataError, match="constant within one of the folds"):
-        fs.Audit.fit(table, GRAPH, **STRUCTURE)
+        fs.Audit.fit(table, GRAPH, cv="contiguous", **STRUCTURE)

@@ -10,7 +10,8 @@ import fairstress as fs
 from fairstress.errors import DataError, SettingError, Status
 from fairstress.inputs.rows import BLOCK
 from fairstress.model import threshold
-from fairstress.model.threshold import ThresholdSystem, make_system, system_of_batch
+from fairstress.model.system import make_system, system_of_batch
+from fairstress.model.threshold import ThresholdSystem
 
 ROOT = fs.CausalGraph.parse("a -> x -> z; a -> z; a <-> x <-> z <-> a", protected="a", outcome="y")
 PARENT = fs.CausalGraph.parse("r -> a -> x; r -> x; r <-> a <-> x <-> r", protected="a", outcome="y")
@@ -105,12 +106,12 @@ def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit
         )
         assert curvature[0] > -1e-12 * curvature[-1]
     fits = [claim.system.fits(P[None], start, check_minima=False)[0] for start in starts]
-    expected = claim.counterfactual_rows(fits[0].weights)
+    expected = claim.counterfactual_rows(fits[0]).x
     for found in fits:
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.objective, fits[0].objective, rtol=1e-12)
         np.testing.assert_allclose(found.scales, fits[0].scales, rtol=1e-8)
-        np.testing.assert_allclose(claim.counterfactual_rows(found.weights), expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(claim.counterfactual_rows(found).x, expected, rtol=1e-8, atol=1e-8)
 
 
 def test_two_minima_are_found_the_lower_is_reported_and_the_status_says_so():
@@ -190,7 +191,7 @@ def test_a_batch_is_the_system_of_its_rows_under_its_share_of_the_penalty(binary
     claim = fitted(PARENT, penalty=8.0, binary=binary).fitted.claim
     rows = claim.rows.where(slice(0, 50))
     batch = system_of_batch(claim.system, claim.design, rows, 0.25)
-    alone = make_system(claim.design, rows, 2.0, penalise_constant=False, is_binary=binary)
+    alone = make_system(claim.design, rows, 2.0, penalise_constant=False)
     one, other = (system.fits(P[None], claim.model_a, check_minima=False)[0] for system in (batch, alone))
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Make the values of other programs that ``test_other_programs.py`` holds fairstress to.
+"""Make the values of other programs that ``test_other_programs.py`` and its neighbours hold fairstress to.
 
 Usage: python tests/reference/generate.py
 
@@ -24,6 +24,8 @@ Which program answers what:
 - *Counterfactuals with independent errors*: ``dowhy.gcm``.
 - *A coefficient under a hidden common cause*: PySensemakr, which adjusts a least-squares estimate for a confounder with
   given partial R2 on treatment and outcome. Its treatment is ``ugpa``, its outcome ``lsat``, on the law-school table.
+- *Ordered features with independent errors*: statsmodels' ordered and binary probit, on law-school columns cut into
+  levels.
 """
 
 from __future__ import annotations
@@ -39,10 +41,12 @@ import numpy as np
 import pandas as pd
 import semopy
 import sensemakr
+import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from dowhy import gcm
 from linearmodels.system import SUR
 from scipy import optimize, stats
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 HERE = Path(__file__).parent
 PROGRAMS = ["linearmodels", "semopy", "scipy", "dowhy", "scikit-learn", "PySensemakr", "statsmodels", "numpy", "pandas"]
@@ -357,6 +361,43 @@ def sensemakr_benchmark(file: Path) -> dict:
     }
 
 
+# ---------------------------------------------------------------- statsmodels
+
+PEOPLE = 400  # of the law-school table, its first
+LEVELS = {"ugpa": (3.0, 3.4), "zfya": (-0.6, 0.0, 0.7)}  # a level is how many of these lie below
+LADDER = "race -> ugpa, lsat, zfya, first_pf; ugpa -> lsat, zfya; lsat -> zfya, first_pf"
+PROBITS = {"ugpa": ["race"], "zfya": ["race", "ugpa", "lsat"], "first_pf": ["race", "lsat"]}
+
+
+def ordered_probit(levels: pd.Series, columns: pd.DataFrame) -> dict:
+    """Weights, cuts and log likelihood; of two levels by a probit, whose constant is minus a cut."""
+    if levels.nunique() == 2:
+        found = sm.Probit(levels, sm.add_constant(columns)).fit(disp=0, method="newton", tol=1e-14)
+        return {"weights": found.params[1:].to_dict(), "cuts": [-found.params["const"]], "log_likelihood": found.llf}
+    model = OrderedModel(levels.astype(pd.CategoricalDtype(ordered=True)), columns, distr="probit")
+    found = model.fit(disp=0, method="bfgs", gtol=1e-8, maxiter=1000)
+    cuts = model.transform_threshold_params(found.params.to_numpy())[1:-1]
+    weights = found.params[: columns.shape[1]].to_dict()
+    return {"weights": weights, "cuts": cuts.tolist(), "log_likelihood": float(found.llf)}
+
+
+def ordered_features(file: Path) -> dict:
+    """Grades and first-year grades in levels, and whether the bar was passed at first."""
+    frame = pd.read_csv(file).iloc[:PEOPLE]
+    shown = frame.assign(**{name: np.searchsorted(cuts, frame[name]) for name, cuts in LEVELS.items()})
+    z = (shown[["ugpa", "lsat"]] - shown[["ugpa", "lsat"]].mean()) / shown[["ugpa", "lsat"]].std(ddof=0)
+    z = z.assign(race=np.where(frame["race"] == "White", 1.0, -1.0))
+    return {
+        "description": "statsmodels OrderedModel and Probit, one feature after the other; scores of levels and lsat "
+        "standardised (divisor n), race White +1, others -1",
+        "file": file.name,
+        "people": PEOPLE,
+        "levels": LEVELS,
+        "graph": LADDER,
+        "features": {name: ordered_probit(shown[name], z[parents]) for name, parents in PROBITS.items()},
+    }
+
+
 def main() -> None:
     """Write the table and the values."""
     table = HERE / "simulated.csv"
@@ -374,6 +415,7 @@ def main() -> None:
         "counterfactuals": counterfactuals(frame, HERE / "counterfactuals.csv"),
         "sensemakr": sensemakr_adjusted(LAW_SCHOOL),
         "sensemakr_benchmark": sensemakr_benchmark(LAW_SCHOOL),
+        "ordered_features": ordered_features(LAW_SCHOOL),
     }
     (HERE / "other_programs.json").write_text(json.dumps(values, indent=1) + "\n")
 

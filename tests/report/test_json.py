@@ -22,7 +22,7 @@ def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
     assert found["shows_penalty_only"] is found["is_absorbed"] is True
     predictor = law_audit.fitted.claim.predictor
     known = {"r2": predictor.r2, "degree": predictor.degree, "penalty": predictor.penalty}
-    assert written["predictor"] == {**known, "robust": None}
+    assert written["predictor"] == {**known, "floor": 0.0, "robust": None}
     weights = {(w["feature"], w["term"]): w["weight"] for w in written["model_a"]["weights"]}
     assert weights == law_audit.model_a.weights.to_dict()
     assert written["baselines"]["blind"]["unfairness"] == law_audit.baselines["blind"].unfairness
@@ -70,6 +70,27 @@ def test_results_of_schema_two_are_read_as_what_they_say(tmp_path):
     assert {part for part in new if part not in read} == set()
     carried = re.compile(r'<script type="application/json" id="results">.*?</script>')
     assert carried.sub("", render_page(read)) == carried.sub("", render_page(new))
+
+
+def without_kinds(results):
+    """Results as they were written before features had kinds."""
+    old = json.loads(json.dumps(results))
+    for name in ("notes", "leakage"):
+        del old[name]
+    for name in ("kinds", "left_out", "completed_tables"):
+        del old["data"][name]
+    for part in (old["agreed"], *old["curve"]["points"]):
+        del part["imputation_deviation"], part["probability_error"]
+    del old["predictor"]["floor"], old["model_a"]["cuts"]
+    return old
+
+
+def test_results_from_before_kinds_are_drawn_with_the_same_answers(demonstration, tmp_path):
+    write_results(tmp_path / "old.json", without_kinds(demonstration.results))
+    old, new = (render_page(r) for r in (read_results(tmp_path / "old.json"), demonstration.results))
+    answers = re.compile(r"<dt>.*?</dd>", re.DOTALL)
+    assert len(answers.findall(old)) >= 5
+    assert answers.findall(old) == answers.findall(new)
 
 
 # ---------------------------------------------------------------- documentation

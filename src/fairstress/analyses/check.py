@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairstress.analyses.absorption import Proof, listed, prove
+from fairstress.analyses.absorption import Proof, listed, polynomial_of, prove
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
@@ -26,8 +26,8 @@ from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Design, build_equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.linear import dependent_column
-from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
-from fairstress.model.view import RawColumns
+from fairstress.model.predictor import PolynomialPredictor
+from fairstress.model.view import RawColumns, View
 from fairstress.options import Pairwise
 from fairstress.search.sets import CorrelationSet
 
@@ -38,6 +38,7 @@ PROBES = 5  # random correlations at which CFU is looked at
 REACH = 0.7  # they are this large at most, their matrices' eigenvalues at least FLOOR: far from where fits diverge
 FLOOR = 0.1
 STILL = 1e-9  # of Model A's CFU: a change below this is rounding
+STILL_MIXED = 1e-8  # the same where fits go by steps over the rows and stop a little before the optimum
 OBSTACLES = 4  # sentences about what stands in the way of a proof
 
 
@@ -76,7 +77,7 @@ class Finding:
     cfu: float | None  # of the probes, at penalty 0, the farthest from Model A's; None where nothing was probed
     correlation: dict[Edge, float] = field(hash=False)  # where it was found
     advice: str  # degrees with which the pairs could not matter, where there are such
-    cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for a predictor of raw columns
+    cfu_model_a: float = 0.0  # under Model A, at penalty 0: not 0 for raw columns or expected errors; NaN if not known
 
     def __repr__(self) -> str:
         pairs = ", ".join(" <-> ".join(pair) for pair in self.pairs[:3]) + ", ..." * (len(self.pairs) > 3)
@@ -166,7 +167,8 @@ def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
     refusal = _outside_the_rules(fitted, pairs)
     proof = None if refusal else _prove(fitted, fitted.claim.design, pairs)
     if proof and proof.is_complete:
-        return Finding(pairs, Verdict.CANNOT_MATTER, " ".join(proof.sentences), None, {}, "")
+        base = _under_model_a(fitted, fitted.unpenalised)
+        return Finding(pairs, Verdict.CANNOT_MATTER, " ".join(proof.sentences), None, {}, "", base)
     reason = _few(proof.obstacles) if proof else refusal
     advice = _advice(fitted, pairs) if proof else ""
     if fitted.unpenalised is None:
@@ -174,12 +176,22 @@ def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
         return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
     claim = fitted.unpenalised
     values, points = _probe(fitted, claim, pairs)
-    exact = not (isinstance(claim.view, RawColumns) or claim.is_mixed)  # 0 under Model A
-    base = 0.0 if exact else evaluate_cfu(claim, claim.model_a.correlation).value
+    base = _under_model_a(fitted, claim)
     farthest = int(np.argmax(np.abs(np.array(values) - base)))
-    moves = abs(values[farthest] - base) > fitted.context.negligible + STILL * base
+    still = STILL_MIXED if claim.is_mixed else STILL
+    moves = abs(values[farthest] - base) > fitted.context.negligible + still * base
     where = dict(zip(pairs, points[farthest].tolist(), strict=True))
     return Finding(pairs, Verdict.MOVES if moves else Verdict.NO_RULE, reason, values[farthest], where, advice, base)
+
+
+def _under_model_a(fitted: Fitted, claim: Claim | None) -> float:
+    """CFU under Model A at penalty 0: 0, but for a predictor of raw columns or expected errors; NaN if not known."""
+    if not (isinstance(fitted.claim.view, RawColumns) or fitted.claim.is_mixed):
+        return 0.0
+    if claim is None:
+        return np.nan
+    cfu = evaluate_cfu(claim, claim.model_a.correlation).value
+    return cfu if cfu > fitted.context.negligible else 0.0
 
 
 def _few(sentences: Sequence[str]) -> str:
@@ -200,15 +212,15 @@ def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     protected = fitted.graph.protected
     if isinstance(fitted.claim.view, RawColumns):
         return "The rules are about predictors on residuals; this one looks at the columns themselves."
-    if fitted.claim.is_mixed:
-        return "The rules are about features that are numbers with one scale each; here some are not."
     if any(protected in pair for pair in pairs):
         return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
     if fitted.graph.fair_edges:
         return f"The rules are about the total effect of {protected}, not about single paths."
-    claim, G = fitted.claim, fitted.claim.gram
+    claim = fitted.claim
     for equation, where in zip(claim.design.equations, claim.design.slices, strict=True):
-        column = dependent_column(G[where, where])
+        G = claim.gram[where, where]
+        empty = np.flatnonzero(np.diag(G) == 0)  # a level that nobody has together with another
+        column = int(empty[0]) if empty.size else dependent_column(G)
         if column is not None:
             term = equation.embedding.terms[column]
             return f"The term '{term}' of {equation.feature}'s equation is determined by its other terms."
@@ -216,16 +228,19 @@ def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
 
 
 def _prove(fitted: Fitted, design: Design, pairs: Sequence[Edge]) -> Proof:
-    predictor = (fitted.unpenalised or fitted.claim).predictor
-    return prove(design, fitted.graph.protected, pairs, used_residuals(predictor, fitted.graph.features))
+    features = fitted.graph.features
+    used = used_residuals(fitted.unpenalised or fitted.claim, features)
+    return prove(design, fitted.graph.protected, pairs, used, features)
 
 
-def used_residuals(predictor: AnyPredictor, features: Sequence[str]) -> frozenset[str]:
+def used_residuals(claim: Claim, features: Sequence[str]) -> frozenset[str]:
     """Features with a weight, not exactly 0, on some term of their residual; all, for a predictor of unknown form."""
-    if not isinstance(predictor, PolynomialPredictor):
+    predictor, view = claim.predictor, claim.view
+    if not (isinstance(predictor, PolynomialPredictor) and isinstance(view, View)):
         return frozenset(features)
     terms = zip(predictor.embedding.exponents, predictor.weights.tolist(), strict=True)
-    return frozenset(features[k] for e, theta in terms if theta != 0 for k, power in enumerate(e) if power)
+    shown = {k for e, theta in terms if theta != 0 for k, power in enumerate(e) if power}
+    return frozenset(features[view.entries[k].column] for k in shown)
 
 
 def _probe(fitted: Fitted, claim: Claim, pairs: Sequence[Edge]) -> tuple[list[float], Array]:
@@ -244,10 +259,11 @@ def _probe(fitted: Fitted, claim: Claim, pairs: Sequence[Edge]) -> tuple[list[fl
 def _advice(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     """Name the degrees with which the pairs could not matter, the fewest changes first."""
     equations = fitted.claim.design.equations
-    if any(type(e.embedding) is not Polynomial for e in equations):
+    if any(polynomial_of(e) is None for e in equations):
         return ""
-    tied = {end for pair in pairs for end in pair}
-    for changes in _higher_degrees({e.feature: e.degree for e in equations if e.feature in tied}):
+    tied = [e for e in equations if any(e.feature in pair for pair in pairs)]
+    highest = max(e.degree + bool(e.law.groups) for e in tied)  # by group is as much as one more power of A
+    for changes in _higher_degrees({e.feature: e.degree for e in tied}, highest):
         if _prove(fitted, _with_degrees(fitted, changes), pairs).is_complete:
             raised = listed(f"degree {degree} for {name}" for name, degree in changes.items())
             noun = "this pair" if len(pairs) == 1 else "these pairs"
@@ -255,9 +271,8 @@ def _advice(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     return ""
 
 
-def _higher_degrees(degrees: dict[str, int]) -> Iterator[dict[str, int]]:
+def _higher_degrees(degrees: dict[str, int], highest: int) -> Iterator[dict[str, int]]:
     """One feature's degree raised, as far as the highest; then degrees that never fall along the order."""
-    highest = max(degrees.values())
     for name, degree in degrees.items():
         for higher in range(degree + 1, highest + 1):
             yield {name: higher}

@@ -22,5 +22,8 @@ def effects(
         functional = effect(fitted.table, claim, feature, kind, level)
         low, high = bounds(fitted, functional, p_max, budget, search, random_state, None)
         model_a = float(functional.values(claim, [claim.model_a])[0])
-        rows.append({"feature": feature, "effect": kind, "model_a": model_a, "low": low.value, "high": high.value})
+        row = {"feature": feature, "effect": kind, "model_a": model_a, "low": low.value, "high": high.value}
+        if low.imputation_deviation is not None:
+            row |= {"low_deviation": low.imputation_deviation, "high_deviation": high.imputation_deviation}
+        rows.append(row)
     return pd.DataFrame(rows)

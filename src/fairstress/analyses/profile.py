@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Context
@@ -60,7 +61,8 @@ class Profile(Tabular):
     log_likelihood_unpenalised: Array | None  # (g,)
     status: tuple[Status, ...]  # how each fit ended
     context: Context  # what CFU is compared with
-    reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
+    reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
+    imputation_deviation: Array | None = None  # (len,) of CFU between completed tables, where there are several
 
     @property
     def worst(self) -> tuple[float, float]:
@@ -102,6 +104,7 @@ class Profile(Tabular):
                 "cfu_unpenalised": np.nan if self.cfu_unpenalised is None else self.cfu_unpenalised,
                 "log_likelihood": self.log_likelihood,
                 "status": [str(s) for s in self.status],
+                **({} if (d := self.imputation_deviation) is None else {"imputation_deviation": d}),
             }
         )
 
@@ -173,4 +176,7 @@ def profile(fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = No
         status=tuple(e.fit.status for e in at),
         context=fitted.context,
         reflects_threshold=claim.has_threshold and 0 in position,
+        imputation_deviation=between_tables(
+            fitted.completed, np.array([pair_matrix(position, p, m) for p in points]), CFU()
+        ),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
@@ -81,7 +82,8 @@ class WorstCase(Tabular):
     scan_value: float  # the best value on points spread over the whole set
     scan_correlation: pd.DataFrame  # where that is, (m, m)
     fit: Fit = field(repr=False)  # of Model B there
-    reflects_threshold: bool = False  # whether the likelihood rests on the threshold of a two-valued attribute too
+    reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
+    imputation_deviation: float | None = None  # of the value between completed tables, where there are several
 
     def to_frame(self) -> pd.DataFrame:
         """One row, with a column per pair."""
@@ -94,6 +96,7 @@ class WorstCase(Tabular):
                     "log_likelihood_drop": self.log_likelihood_drop,
                     "min_eigenvalue": self.min_eigenvalue,
                     "status": str(self.status),
+                    **({} if (d := self.imputation_deviation) is None else {"imputation_deviation": d}),
                     **{f"{a} <-> {b}": self.correlation[a][b] for a, b in self.pairs},
                 }
             ]
@@ -140,6 +143,7 @@ class Solver:
     negligible: float  # a CFU at or below this is rounding, and not worth climbing
     functional: Functional = field(default_factory=CFU)
     sign: float = 1.0  # -1 for the smallest value
+    completed: tuple[Claim, ...] = field(default=(), repr=False)  # the claim on each of several completed tables
     along_line: dict[int, float] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -156,9 +160,11 @@ class Solver:
         settings, context = fitted.settings, fitted.context
         chosen = settings.random_state if random_state is None else seed(random_state)
         common = (fitted.table.graph, fitted.variables, read_budget(budget), read_search(search), chosen)
+        tables = () if isinstance(functional, OfFrame) else fitted.completed
         if functional is None:
-            return cls(fitted.claim, *common, context.negligible, CFU(name=settings.measure.title))
-        return cls(fitted.claim, *common, -np.inf, functional, sign)
+            measured = CFU(name=settings.measure.title)
+            return cls(fitted.claim, *common, context.negligible, measured, completed=tables)
+        return cls(fitted.claim, *common, -np.inf, functional, sign, tables)
 
     def __call__(self, p_max: float, smaller: Sequence[WorstCase] = (), progress: Progress | None = None) -> WorstCase:
         """Search within p_max, starting also from smaller budgets' solutions."""
@@ -179,9 +185,10 @@ class Solver:
         find = algorithm1 if self.search.method == ASCENT else search
         with one_thread:  # once for all evaluations of a search
             solution = find(problem, inherited, np.random.default_rng(self.seed))
+            deviation = deviation_at(self.completed, members.matrix(solution.p), self.functional)
         if steps:
             steps.finish()
-        return _named(solution, problem, self.variables)
+        return replace(_named(solution, problem, self.variables), imputation_deviation=deviation)
 
     def __repr__(self) -> str:
         return (

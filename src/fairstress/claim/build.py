@@ -75,6 +75,14 @@ class Fitted:
             return None
         return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
 
+    @cached_property
+    def completed(self) -> tuple[Claim, ...]:
+        """The claim on each of several completed tables, Model B to be fitted to each apart; none of one table."""
+        if self.table.table_of is None:
+            return ()
+        tables = (self.table.of_table(number) for number in range(int(self.table.table_of.max()) + 1))
+        return tuple(_on_table(self, table) for table in tables)
+
     def __repr__(self) -> str:
         return f"<Fitted claim: {self.table.y.size:,} rows; {self.settings!r}>"
 
@@ -96,8 +104,7 @@ def build(
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
         check_sizes(table, design)
-    variables = _variables(graph, design)
-    pairs = [(variables.index(a), variables.index(b)) for a, b in graph.pairs]
+    pairs = _places(graph, _variables(graph, design))
     constant = settings.penalise_constant
     system = make_system(design, table.rows, penalty, penalise_constant=constant, own=own, pairs=pairs)
     claim = _claim(table, settings, design, system, penalty, folds)
@@ -234,6 +241,23 @@ def _claim(
     lens, predictor = audited or _audited(table, settings, view, model_a, folds)
     moved, _ = coding.contrasts(table.rows)
     return Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
+
+
+def _on_table(fitted: Fitted, table: Table) -> Claim:
+    """The same claim on the people of another table, who are coded alike."""
+    settings, claim = fitted.settings, fitted.claim
+    rows = table.rows.where(table.rows.weight > 0)
+    pairs = _places(fitted.graph, fitted.variables)
+    constant, own = settings.penalise_constant, settings.own_penalties
+    system = make_system(
+        claim.design, rows, settings.penalty or 0.0, penalise_constant=constant, own=own, pairs=pairs
+    )
+    return replace(claim, rows=table.protected.contrasts(rows)[0], everyone=rows, system=system)
+
+
+def _places(graph: CausalGraph, variables: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where the graph's pairs stand in a correlation matrix."""
+    return [(variables.index(a), variables.index(b)) for a, b in graph.pairs]
 
 
 def _unpenalised(fitted: Fitted) -> Claim:

@@ -18,7 +18,7 @@ from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import grow, model_residuals
-from fairstress.model.view import Lens
+from fairstress.model.view import Lens, RawColumns
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
@@ -68,7 +68,7 @@ class Claim:
         """The worlds of a block of people under versions of Model B; where people have several, under the one given."""
         if self.is_mixed:
             (fit,) = fits
-            return grow(self.design, self.model_a, fit, factual)
+            return grow(self.design, self.model_a, fit, factual, residuals=not isinstance(self.view, RawColumns))
         return worlds(self.design, self.model_a.weights, np.array([fit.weights for fit in fits]), factual)
 
     def side_by_side(self, fits: Sequence[Fit], factual: FactualBlock) -> Iterator[tuple[slice, Worlds]]:

@@ -110,19 +110,18 @@ def evaluate(
         if isinstance(system, MixedSystem):
             value = float(functional.values(claim, [fit])[0])
             known = gradient and functional.has_slope(claim)
-            return Evaluation(value, fit, _mixed_gradient(claim, system, functional, fit) if known else None)
+            return Evaluation(value, fit, _mixed_gradient(claim, system, functional, fit, value) if known else None)
         both = functional.value_and_slope(claim, fit) if gradient else None
         if both is None:
             return Evaluation(float(functional.values(claim, [fit])[0]), fit, None)
         return Evaluation(both[0], fit, system.correlation_gradient(fit, both[1]))
 
 
-def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit) -> Array:
+def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit, value: float) -> Array:
     """Derivative by P, pair by pair: differences of the functional along the exact derivative of the fit."""
     gradient = np.zeros_like(fit.correlation)
-    for (j, k), ahead, behind in system.nearby(fit):
-        above, below = functional.values(claim, [ahead, behind])
-        gradient[j, k] = (above - below) / (2 * DIFFERENCE)
+    for (j, k), ahead in system.nearby(fit):
+        gradient[j, k] = (float(functional.values(claim, [ahead])[0]) - value) / DIFFERENCE
     return gradient
 
 

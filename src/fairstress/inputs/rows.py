@@ -74,6 +74,21 @@ def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:
     return first.astype(np.intp), group_of
 
 
+def seen_by(rows: Rows, columns: Sequence[int], *, protected: bool) -> Rows:
+    """The rows as some columns, and perhaps the protected attribute, show them: those that differ elsewhere are one.
+
+    Other columns are 0 and the outcome is left behind.
+    """
+    wanted = sorted(set(columns))
+    a = rows.a if protected else np.full_like(rows.a, rows.a[0])
+    first, row_of = distinct(a, rows.x[:, wanted])
+    x = np.zeros((first.size, rows.x.shape[1]), order="F")
+    x[:, wanted] = rows.x[np.ix_(first, wanted)]
+    weight = np.bincount(row_of, rows.weight).astype(float)
+    nothing = np.zeros_like(weight)
+    return Rows(a[first], rows.a_cf[first], x, weight, nothing, nothing)
+
+
 def join(parts: Sequence[Rows]) -> Rows:
     """Put rows end to end."""
     return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))

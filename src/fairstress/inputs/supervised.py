@@ -1,16 +1,18 @@
-"""People X and their outcome y apart, as learners take them: which graph they belong to."""
+"""People X and their outcome y apart, as learners take them: which graph they belong to, and what arrays hold."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fairstress.errors import DataError, GraphError, SettingError, did_you_mean
+from fairstress.inputs.frames import check_complete, take_columns
 from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.kinds import NUMBER
 
 OUTCOME = "outcome"  # what y is called where nobody has named it
 
@@ -55,7 +57,23 @@ def _loosest(names: Sequence[str], protected: str | tuple[str, ...], outcome: st
     return CausalGraph(edges=edges, pairs=pairs, **ends)
 
 
+def kinds_of_array(given: Mapping[str, Any] | None, graph: CausalGraph) -> Any:
+    """Give the kinds of an array's columns: every feature is a number unless the kinds given say otherwise.
+
+    An array has one type for all its columns, so that two values or few whole numbers tell nothing of levels.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        return given  # which the table refuses
+    return {**dict.fromkeys(graph.features, NUMBER), **(given or {})}
+
+
 # ---------------------------------------------------------------- checks
+
+
+def check_people(frame: Any, graph: CausalGraph) -> None:
+    """Refuse missing values among people of whom a predictor is learnt."""
+    for name, column in take_columns(frame, (*graph.protected_columns, *graph.features)).items():
+        check_complete(column, name)
 
 
 def _protected(given: Any, names: Sequence[str]) -> Any:

@@ -17,6 +17,8 @@ from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design, Equation, side_by_side
 from fairstress.model.fit import Fit, Mask
 
+INDEPENDENT = 1e-14  # a covariance up to this is rounding
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -50,16 +52,21 @@ class Layout:
     @classmethod
     def of(cls, design: Design) -> Layout:
         """Lay scales and cuts side by side in the order of P; weights stand as the design has them."""
-        own = design.protected
+        own, weights = design.protected, list(design.slices)
         equations = [*([own] if own else []), *design.equations]
-        scales = side_by_side([e.law.n_scales for e in equations])
-        cuts = side_by_side([e.law.n_cuts for e in equations])
-        weights = list(design.slices)
         if own:
             end = design.feature_of.size
             weights.insert(0, slice(end, end + len(own.embedding.terms)))
-        parts = [Part(*of) for of in zip(equations, weights, scales, cuts, strict=True)]
-        return cls(tuple(parts), own is not None)
+        return cls.laid_out(equations, weights)
+
+    @classmethod
+    def laid_out(cls, equations: Sequence[Equation], weights: Sequence[slice] | None = None) -> Layout:
+        """Lay the parameters of some equations side by side; weights too, unless it is said where they stand."""
+        places = weights or side_by_side([len(e.embedding.terms) for e in equations])
+        scales = side_by_side([e.law.n_scales for e in equations])
+        cuts = side_by_side([e.law.n_cuts for e in equations])
+        parts = [Part(*of) for of in zip(equations, places, scales, cuts, strict=True)]
+        return cls(tuple(parts), equations[0].column < 0)
 
     @property
     def features(self) -> tuple[Part, ...]:
@@ -123,9 +130,22 @@ def interval_mean(lower: Array, upper: Array, where: Mask) -> Array:
     return np.where(where, np.where(turned, -mean, mean), 0.0)
 
 
+def components(S: Array) -> IntArray:
+    """Which errors hang together, by a number for each part of a covariance that is connected."""
+    label = np.arange(len(S))
+    for j, k in zip(*np.nonzero(np.triu(np.abs(S) > INDEPENDENT, 1)), strict=True):
+        label[label == label[k]] = label[j]
+    return label
+
+
 def patterns(intervals: Sequence[Mask]) -> Iterator[tuple[IntArray, list[int], list[int]]]:
     """Rows for which the same errors are known, with these and with those that lie in intervals."""
-    known = np.array(intervals).T  # (r, V)
-    kinds, kind_of = np.unique(known, axis=0, return_inverse=True)
-    for k, kind in enumerate(kinds):
-        yield np.flatnonzero(kind_of.ravel() == k), np.flatnonzero(~kind).tolist(), np.flatnonzero(kind).tolist()
+    unknown = np.array(intervals)  # (V, r)
+    varies = [v for v, own in enumerate(unknown) if own.any() and not own.all()]  # of atoms: few
+    key = np.zeros(unknown.shape[1], dtype=np.intp)
+    for v in varies:
+        key = 2 * key + unknown[v]
+    for one in np.unique(key):
+        rows = np.flatnonzero(key == one)
+        own = unknown[:, rows[0]]
+        yield rows, np.flatnonzero(~own).tolist(), np.flatnonzero(own).tolist()

@@ -20,11 +20,11 @@ import numpy as np
 from scipy import special
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows, seen_by
 from fairstress.model.design import Design, Moments, side_by_side, structural_moments
 from fairstress.model.embedding import constant_columns
 from fairstress.model.fit import Fit, Mask, System, best_fit, fit_independent
-from fairstress.model.latent import Layout, Part, patterns, seen
+from fairstress.model.latent import Layout, Part, components, patterns, seen
 from fairstress.model.rectangle import rectangles
 from fairstress.model.threshold import solve_definite
 
@@ -32,7 +32,7 @@ MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other minima: its last step doubles the digits
 ROUGH = 1e-4  # the same for a fit that others start from
-DIFFERENCE = 1e-5  # of a correlation, in derivatives by it
+DIFFERENCE = 1e-6  # of a correlation, in derivatives by it
 EPSILON = float(np.finfo(float).eps)
 KEPT = 2**26  # numbers of all lines that are kept in memory, half a gigabyte
 
@@ -258,6 +258,8 @@ class MixedSystem:
     features: System  # moments of the features' equations, for checks
     penalties: Array  # (size,) of z: on w for a number, on theta for an ordered variable
     pairs: tuple[tuple[int, int], ...]  # positions in P
+    tied: Tied | None = None  # the variables of pairs alone, where others do not depend on P
+    _known: dict[str, float] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -271,14 +273,21 @@ class MixedSystem:
         for v, part in enumerate(layout.parts):
             costs[at.theta[v]] = every[part.weights][at.free[v]]
         features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
-        return cls(MixedRows(rows, at), features, costs, tuple(pairs))
+        whole = cls(MixedRows(rows, at), features, costs, tuple(pairs))
+        return replace(whole, tied=Tied.of(whole))
 
     def of_rows(self, design: Design, rows: Rows, share: float) -> MixedSystem:
         """The same of some of the rows, the penalty scaled by their share."""
         data = MixedRows(rows, self.data.coordinates)
         moments = structural_moments(rows, design.equations)
         features = replace(self.features, moments=moments, penalties=share * self.features.penalties)
-        return replace(self, data=data, features=features, penalties=share * self.penalties)
+        some = replace(self, data=data, features=features, penalties=share * self.penalties, tied=None)
+        return replace(some, tied=Tied.of(some))
+
+    def without_penalty(self) -> MixedSystem:
+        """The same with penalty 0."""
+        free = replace(self, penalties=np.zeros_like(self.penalties), tied=None)
+        return replace(free, tied=Tied.of(free))
 
     @property
     def n(self) -> float:
@@ -291,7 +300,9 @@ class MixedSystem:
         return self.data.coordinates.layout
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """Fit at each of the correlations (g, V, V), from some other fit."""
+        """Fit at each of the correlations (g, V, V), from some other fit; what P does not touch stays as it is there."""
+        if self.tied is not None:
+            return self.tied.fits(self, P, start, check_minima=check_minima)
         z = self.data.coordinates.from_fit(start)
         theta, _ = self.data.coordinates.scale_of()
         if not (check_minima and self.penalties[theta].any()):
@@ -310,21 +321,21 @@ class MixedSystem:
         """``-2 log likelihood`` of these people under a fit to others."""
         at = self._place(fit.correlation)
         z = self.data.coordinates.from_fit(fit)
-        F = replace(self, penalties=np.zeros_like(self.penalties))._objective(z, at, 0)[0]
+        F = replace(self, penalties=np.zeros_like(self.penalties), tied=None)._objective(z, at, 0)[0]
         return F + self._constants(at)
 
     def independent(self, start: Fit | None = None, tolerance: float = TOLERANCE) -> Fit:
         """Fit at P = I, from the fits of each number's equation alone and levels' shares, or from another fit."""
-        at, I = self.data.coordinates, np.eye(len(self.layout.parts))
+        at, identity = self.data.coordinates, np.eye(len(self.layout.parts))
         if start is not None:
-            return self._fit(I, at.from_fit(start), tolerance)
+            return self._fit(identity, at.from_fit(start), tolerance)
         z = np.zeros(at.size)
         for v, part in enumerate(self.layout.parts):
             if part.equation.law.is_ordered:
                 z[at.tau[v]] = self._share_cuts(part)
             else:
                 self._start_number(z, v)
-        return self._fit(I, z, tolerance)
+        return self._fit(identity, z, tolerance)
 
     def _share_cuts(self, part: Part) -> Array:
         """Cuts that give each level its share of people."""
@@ -354,18 +365,19 @@ class MixedSystem:
         B = np.sum([p.cross_products[np.ix_(w, w)] for p, w in zip(having, where, strict=True)], axis=0)
         return B, np.sum([p.n_scale[at.u[v]] for p in having], axis=0)
 
-    def nearby(self, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit, Fit]]:
-        """For each pair the fits a little to both sides, by ``dz/dP = -F_zz^-1 F_zP``; the step is DIFFERENCE."""
-        at, P, h = self.data.coordinates, fitted.correlation, DIFFERENCE
+    def nearby(self, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit]]:
+        """For each pair the fit where its correlation is larger by DIFFERENCE, along ``dz/dP = -F_zz^-1 F_zP``."""
+        if self.tied is not None:
+            yield from self.tied.nearby(self, fitted)
+            return
+        at, P = self.data.coordinates, fitted.correlation
         z = at.from_fit(fitted)
-        _, _, H = self._objective(z, self._place(P), 2)[:3]
+        _, g, H, _ = self._objective(z, self._place(P), 2)
         for j, k in self.pairs:
-            E = np.zeros_like(P)
-            E[j, k] = E[k, j] = h
-            ahead, behind = (self._objective(z, self._place(P + s * E), 1)[1] for s in (1, -1))
-            step = solve_definite(H, (behind - ahead) / 2)
-            sides = [at.to_fit(z + s * step, P + s * E, 0.0, 0.0, fitted.status, fitted.error) for s in (1, -1)]
-            yield (j, k), sides[0], sides[1]
+            ahead = P.copy()
+            ahead[j, k] = ahead[k, j] = P[j, k] + DIFFERENCE
+            step = solve_definite(H, g - self._objective(z, self._place(ahead), 1)[1])
+            yield (j, k), at.to_fit(z + step, ahead, 0.0, 0.0, fitted.status, fitted.error)
 
     # ------------------------------------------------------------ mathematics
 
@@ -425,9 +437,10 @@ class MixedSystem:
             moves = [_moves(line, shape) for line in block.lines]
             slope = -2 * block.weight[:, None] * Pi.gradient
             for line, k in zip(block.lines, moves, strict=True):
-                g[line.where] += line.X.T @ (slope @ k)
+                if k.any():
+                    g[line.where] += line.X.T @ (slope @ k)
             if Pi.hessian is not None:
-                _add_curvature(H, block, moves, -2 * block.weight[:, None, None] * Pi.hessian)
+                _add_curvature(H, block, moves, -2 * block.weight[:, None, None] * Pi.hessian, shape.linked)
         return F, g, H, error
 
     def _smooth(self, z: Array, at: _Place) -> tuple[float, Array, Array]:
@@ -470,6 +483,61 @@ class MixedSystem:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tied:
+    """The variables of the pairs alone: only their equations depend on P, and few rows differ in what they see."""
+
+    system: MixedSystem
+    members: tuple[int, ...]  # their positions in P
+    where: IntArray  # their coordinates
+
+    @classmethod
+    def of(cls, whole: MixedSystem) -> Tied | None:
+        """Cut the tied variables out; None where that is none or all of them."""
+        members = tuple(sorted({v for pair in whole.pairs for v in pair}))
+        parts, at = whole.layout.parts, whole.data.coordinates
+        if not members or len(members) == len(parts):
+            return None
+        some = [parts[v] for v in members]
+        layout = Layout.laid_out([part.equation for part in some])
+        where = _joined([np.arange(at.u[v].start, at.tau[v].stop) for v in members])
+        columns = [k for p in some for k in (*p.equation.parents, p.equation.column) if k >= 0]
+        rows = seen_by(whole.data.rows, columns, protected=True)
+        pairs = tuple((members.index(j), members.index(k)) for j, k in whole.pairs)
+        data = MixedRows(rows, Coordinates.of(layout))
+        return cls(MixedSystem(data, whole.features, whole.penalties[where], pairs), members, where)
+
+    def fits(self, whole: MixedSystem, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """Fit the tied variables; all others stay as they are in some other fit."""
+        z, inner = whole.data.coordinates.from_fit(start), self._inner(whole, start)
+        parts = self.system.fits(P[:, self.members][:, :, self.members], inner, check_minima=check_minima)
+        if "rest" not in whole._known:  # what the others add to -2 log likelihood, whatever P is
+            whole._known["rest"] = whole.deviance(replace(start, correlation=np.eye(P.shape[1]))) - self.system.deviance(
+                replace(inner, correlation=np.eye(len(self.members)))
+            )
+        return [self._outer(whole, z, part, one) for part, one in zip(parts, P, strict=True)]
+
+    def nearby(self, whole: MixedSystem, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit]]:
+        """For each pair the fit where its correlation is a little larger."""
+        z = whole.data.coordinates.from_fit(fitted)
+        for (j, k), part in self.system.nearby(self._inner(whole, fitted)):
+            P = fitted.correlation.copy()
+            P[np.ix_(self.members, self.members)] = part.correlation
+            yield (self.members[j], self.members[k]), self._outer(whole, z, part, P)
+
+    def _inner(self, whole: MixedSystem, fit: Fit) -> Fit:
+        z = whole.data.coordinates.from_fit(fit)[self.where]
+        P = fit.correlation[np.ix_(self.members, self.members)]
+        return self.system.data.coordinates.to_fit(z, P, 0.0, 0.0, fit.status, fit.error)
+
+    def _outer(self, whole: MixedSystem, z: Array, part: Fit, P: Array) -> Fit:
+        both = z.copy()
+        both[self.where] = self.system.data.coordinates.from_fit(part)
+        rest = whole._known.get("rest", 0.0)
+        likelihood = part.log_likelihood - rest / 2
+        return whole.data.coordinates.to_fit(both, P, likelihood, part.objective + rest, part.status, part.error)
+
+
 def z_safe(z: Array) -> Array:
     """Coordinates to divide by where what is divided may be 0."""
     return np.where(z == 0, 1.0, z)
@@ -483,6 +551,7 @@ class _Shape:
     K: Array  # (d, c)
     S: Array  # (d, d)
     log_det: float  # of P_CC
+    linked: Mask  # (2d, 2d) ends of intervals whose probabilities do not factor
 
     @classmethod
     def of(cls, P: Array, pattern: Pattern) -> _Shape:
@@ -490,7 +559,9 @@ class _Shape:
         inverse = np.asarray(np.linalg.inv(P[np.ix_(C, C)]), dtype=float)
         K = P[np.ix_(D, C)] @ inverse
         S = P[np.ix_(D, D)] - K @ P[np.ix_(C, D)]
-        return cls(inverse, K, (S + S.T) / 2, float(np.linalg.slogdet(P[np.ix_(C, C)])[1]) if C else 0.0)
+        log_det = float(np.linalg.slogdet(P[np.ix_(C, C)])[1]) if C else 0.0
+        label = components(S)
+        return cls(inverse, K, (S + S.T) / 2, log_det, np.tile(label[:, None] == label, (2, 2)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -522,11 +593,17 @@ def _ends(block: PatternBlock, shape: _Shape, z: Array) -> tuple[Array, Array]:
     return np.where(block.open_below, -np.inf, ends[:, :d]), np.where(block.open_above, np.inf, ends[:, d:])
 
 
-def _add_curvature(H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array) -> None:
-    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w, with C (r, 2d, 2d)."""
+def _add_curvature(
+    H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array, linked: Mask
+) -> None:
+    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w that move linked ends, with C (r, 2d, 2d)."""
     for i, (first, k) in enumerate(zip(block.lines, moves, strict=True)):
-        along = curvature @ k  # (r, 2d)
+        if not k.any():
+            continue
+        along, reach = curvature @ k, linked[k != 0].any(axis=0)  # (r, 2d), (2d,)
         for second, other in zip(block.lines[: i + 1], moves[: i + 1], strict=True):
+            if not (reach & (other != 0)).any():
+                continue
             part = first.X.T @ (second.X * (along @ other)[:, None])
             H[first.where, second.where] += part
             if second is not first:

@@ -6,12 +6,11 @@ one coordinate is independent of the others, and add what its correlations bring
 derivative of the probability by ``R_ik`` is the density at the corners of (i, k) times the probability of the others
 given them. Where that subtracts nearly equal numbers, and only there, the probability is integrated over one
 coordinate, a sum of positive terms. Four and more are integrated on the points of a lattice, each coordinate given
-those before it (Genz and Bretz 2009, section 4.2).
+those before it (Genz and Bretz, Computation of Multivariate Normal and t Probabilities, 2009, chapter 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
@@ -23,13 +22,14 @@ from fairstress.inputs.rows import Array, IntArray
 
 BLOCK = 4096  # rows at once, so that nodes by rows stay in the cache
 INDEPENDENT = 1e-14  # correlations up to here count as 0
+SINGULAR = 1 - 1e-14  # correlations beyond are rounding
 CANCELLED = {2: 1e-3, 3: 1e-5}  # by d: a sum this much smaller than its terms has lost too many digits
-FAR = 1e-10  # below, Plackett's integrand changes too fast for its nodes
+FAR = 1e-10  # of probabilities below, Plackett's integrand changes too fast for its nodes
 DEPTH = 80.0  # slices end where the density is exp(-DEPTH / 2) of its largest in the rectangle
-LAYER = 8.0  # standard deviations that a slice's probability takes to rise from 0 to 1, to either side
-WIDE = 8.0  # layers wider than this need no panel of their own
-SLICES = 40  # nodes of a panel of slices
-POINTS, PARTS = 512, 4  # of the lattice, and its shifted parts that tell the error
+LAYER = 8.0  # standard deviations to either side in which a slice's probability rises from 0 to 1
+WIDE = 8.0  # layers of at least this half-width need no panels of their own
+SLICES, SLICED = 40, 512  # nodes of a panel of slices, and rows at once
+POINTS, PARTS, POINTED = 512, 4, 64  # of the lattice, its shifted parts that tell the error, and rows at once
 
 _HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
 _Rows = slice | IntArray
@@ -110,9 +110,11 @@ def _blocks(r: int) -> list[slice]:
 def _components(R: Array) -> list[IntArray]:
     """The coordinates of each connected part of R."""
     linked = np.abs(R) > INDEPENDENT
+    if linked.all():
+        return [np.arange(len(R))] if len(R) else []
     for _ in range(len(R) - 1):
         linked = linked @ linked
-    return [np.flatnonzero(row) for row in np.unique(linked, axis=0)] if len(R) else []
+    return [np.flatnonzero(row) for row in np.unique(linked, axis=0)]
 
 
 def _log_probability(a: Array, b: Array, R: Array) -> Array:
@@ -135,7 +137,7 @@ def _given(a: Array, b: Array, R: Array, i: int, x: Array) -> tuple[Array, Array
     j = np.delete(np.arange(len(R)), i)
     slope, R_j = R[j, i], R[np.ix_(j, j)]
     sd = np.sqrt((1 - slope) * (1 + slope))
-    C = (R_j - np.outer(slope, slope)) / np.outer(sd, sd)
+    C = np.clip((R_j - np.outer(slope, slope)) / np.outer(sd, sd), -SINGULAR, SINGULAR)
     np.fill_diagonal(C, 1.0)
     mean = np.multiply.outer(slope, x)
     return (a[j] - mean) / sd[:, None], (b[j] - mean) / sd[:, None], C
@@ -163,8 +165,8 @@ def _derivatives(a: Array, b: Array, R: Array, mass: _Mass, *, second: bool) -> 
                 h[q, p] = h[p, q]
     if second:
         pull = np.einsum("pj,pjr->pr", np.tile(R, (2, 1)), h[:, :d] + h[:, d:])
-        p = np.arange(2 * d)
-        h[p, p] = -np.where(np.isfinite(x), x, 0.0) * g - pull
+        sides = np.arange(2 * d)
+        h[sides, sides] = -np.where(np.isfinite(x), x, 0.0) * g - pull
         h -= g[:, None] * g[None]
     return g, h
 
@@ -205,7 +207,7 @@ def _interval(a: Array, b: Array) -> _Mass:
 
 def _narrow(lo: Array, hi: Array, peak: Array) -> Array:
     """The rest of a narrow interval: its width times the mean of its density, relative to the density at the peak."""
-    x, w = np.polynomial.legendre.leggauss(6)
+    x, w = _gauss_legendre(6)
     z = ((lo + hi)[:, None] + (hi - lo)[:, None] * x) / 2
     mean = np.exp((peak[:, None] - z) * (peak[:, None] + z) / 2) @ (w / 2)
     return np.asarray(np.log(np.maximum(hi - lo, 0.0) * mean) - _HALF_LOG_2PI)
@@ -215,78 +217,91 @@ def _narrow(lo: Array, hi: Array, peak: Array) -> Array:
 
 
 @lru_cache(maxsize=256)
+def _gauss_legendre(n: int) -> tuple[Array, Array]:
+    """Nodes and weights on [-1, 1]."""
+    return np.polynomial.legendre.leggauss(n)
+
+
 def _path(m: float) -> tuple[Array, Array]:
     """Nodes and weights of v on [0, atanh m]: with ``correlation = tanh v`` densities change at one pace up to 1."""
-    end = np.arctanh(m)
-    x, w = np.polynomial.legendre.leggauss(int(np.ceil(10 + 12 * end)))
+    end = float(np.arctanh(min(m, SINGULAR)))
+    x, w = _gauss_legendre(int(np.ceil(10 + 12 * end)))
     return end * (x + 1) / 2, end * w / 2
 
 
 def _two(a: Array, b: Array, rho: float) -> Array:
-    """``Pr_1 Pr_2 + integral of the density's corners over correlations from 0 to rho``."""
+    """``Pr_1 Pr_2 + integral of the density's corners over correlations from 0 to rho``.
+
+    At the corner (h, k) and correlation ``tanh v`` its exponent is ``-(h - k)^2 cosh^2 v / 2 - h k / (1 + tanh v)``.
+    """
     if rho < 0:
         return _two(np.stack([a[0], -b[1]]), np.stack([b[0], -a[1]]), -rho)
     v, w = _path(rho)
     unlike, like, w = np.cosh(v) ** 2 / -2, -1 / (1 + np.tanh(v)), w / (2 * np.pi * np.cosh(v))
-    independent = _interval(a, b).log_p.sum(axis=0)
-    p = np.exp(independent)
+    p = np.exp(_interval(a, b).log_p.sum(axis=0))
     terms = p.copy()
-    for (h, s), (k, t) in product(((a[0], -1), (b[0], 1)), ((a[1], -1), (b[1], 1))):
+    for sign, h, k in _corners(a, b, 0, 1):
         rows = _finite(h, k)
-        exponent = np.multiply.outer((h[rows] - k[rows]) ** 2, unlike) + np.multiply.outer(h[rows] * k[rows], like)
-        corner = np.exp(np.maximum(exponent, -700.0, out=exponent), out=exponent) @ w
-        p[rows] += s * t * corner
+        h, k = h[rows], k[rows]
+        corner = _exp(np.multiply.outer((h - k) ** 2, unlike) + np.multiply.outer(h * k, like)) @ w
+        p[rows] += sign * corner
         terms[rows] += corner
-    return _trusted(p, terms, a, b, np.array([[1.0, rho], [rho, 1.0]]))
-
-
-def _trusted(p: Array, terms: Array, a: Array, b: Array, R: Array) -> Array:
-    """Logs of sums that lost few digits; the other probabilities from slices."""
-    lost = np.flatnonzero((p <= CANCELLED[len(R)] * terms) | (p <= FAR))
-    p[lost] = 1.0
-    log_p = np.log(p)
-    if lost.size:
-        log_p[lost] = _sliced(a[:, lost], b[:, lost], R)
-    return log_p
+    return _log_of_sum(p, terms, a, b, np.array([[1.0, rho], [rho, 1.0]]))
 
 
 def _three(a: Array, b: Array, R: Array) -> Array:
-    """``Pr_k Pr_ij + integral over t from 0 to 1`` where R_ik and R_jk are multiplied by t.
+    """``Pr_k Pr_ij + integral over t from 0 to 1`` of what R_ik and R_jk bring, which are multiplied by t.
 
     With m the multiple correlation of k with i and j, and ``m t = tanh v``, ``det R = (1 - R_ij^2) / cosh^2 v``.
     """
     k = int(np.argmin(np.diag(np.linalg.inv(R))))
-    i, j = np.delete(np.arange(3), k)
-    R_ij = float(R[i, j])
-    independent = _interval(a[k], b[k]).log_p + _two(a[[i, j]], b[[i, j]], R_ij)
-    p = np.exp(independent)
+    i, j = (int(n) for n in np.delete(np.arange(3), k))
+    m = float(np.sqrt(R[k, [i, j]] @ np.linalg.solve(R[np.ix_([i, j], [i, j])], R[k, [i, j]])))
+    p = np.exp(_interval(a[k], b[k]).log_p + _two(a[[i, j]], b[[i, j]], float(R[i, j])))
     terms = p.copy()
-    m = np.sqrt(1 - 1 / np.linalg.inv(R)[k, k])
-    for i, j in ((i, j), (j, i)):
-        if abs(R[i, k]) > INDEPENDENT:
-            _add_corners(p, terms, a, b, R, (i, j, k), float(m))
-    return _trusted(p, terms, a, b, R)
+    for pair in ((i, j, k), (j, i, k)):
+        _add_pair(p, terms, a, b, R, pair, m)
+    return _log_of_sum(p, terms, a, b, R)
 
 
-def _add_corners(p: Array, terms: Array, a: Array, b: Array, R: Array, ijk: tuple[int, int, int], m: float) -> None:
+def _add_pair(p: Array, terms: Array, a: Array, b: Array, R: Array, ijk: tuple[int, int, int], m: float) -> None:
+    """Add what the correlation of i and k brings, j given them."""
     i, j, k = ijk
     v, w = _path(m)
-    t = np.tanh(v) / m
-    r_ij, r_ik, r_jk = R[i, j], R[i, k] * t, R[j, k] * t
+    r_ij, r_ik, r_jk = R[i, j], R[i, k] * np.tanh(v) / m, R[j, k] * np.tanh(v) / m
     c = (1 - r_ik) * (1 + r_ik)
     sd = np.sqrt((1 - r_ij) * (1 + r_ij) / c) / np.cosh(v)
-    by_i, by_k = (r_ij - r_jk * r_ik) / c / sd, (r_jk - r_ij * r_ik) / c / sd
-    w = w * R[i, k] / m / np.cosh(v) ** 2 / (2 * np.pi * np.sqrt(c))
-    for (h, s), (x, u) in product(((a[i], -1), (b[i], 1)), ((a[k], -1), (b[k], 1))):
+    by_i, by_k = (r_ij - r_jk * r_ik) / (c * sd), (r_jk - r_ij * r_ik) / (c * sd)
+    w = w * R[i, k] / (m * np.cosh(v) ** 2 * 2 * np.pi * np.sqrt(c))
+    for sign, h, x in _corners(a, b, i, k):
         rows = _finite(h, x)
-        h_, x_ = h[rows], x[rows]
-        exponent = np.multiply.outer(h_**2 + x_**2, -0.5 / c) + np.multiply.outer(h_ * x_, r_ik / c)
-        density = np.exp(np.maximum(exponent, -700.0)) * w
-        mean = np.multiply.outer(h_, by_i) + np.multiply.outer(x_, by_k)
+        h, x = h[rows], x[rows]
+        density = _exp(np.multiply.outer(h**2 + x**2, -0.5 / c) + np.multiply.outer(h * x, r_ik / c)) * w
+        mean = np.multiply.outer(h, by_i) + np.multiply.outer(x, by_k)
         inside = special.ndtr(np.multiply.outer(b[j, rows], 1 / sd) - mean)
         inside -= special.ndtr(np.multiply.outer(a[j, rows], 1 / sd) - mean)
-        p[rows] += s * u * (density * inside).sum(axis=1)
+        p[rows] += sign * (density * inside).sum(axis=1)
         terms[rows] += np.abs(density.sum(axis=1))
+
+
+def _corners(a: Array, b: Array, i: int, k: int) -> list[tuple[int, Array, Array]]:
+    """The corners of two coordinates, with their signs in the probability."""
+    return [(1, b[i], b[k]), (-1, b[i], a[k]), (-1, a[i], b[k]), (1, a[i], a[k])]
+
+
+def _exp(x: Array) -> Array:
+    """Exponentials in place; below the smallest numbers they would be slow."""
+    return np.exp(np.maximum(x, -700.0, out=x), out=x)
+
+
+def _log_of_sum(p: Array, terms: Array, a: Array, b: Array, R: Array) -> Array:
+    """Logs of the sums p that lost few digits to their terms; from slices where they lost more."""
+    lost = np.flatnonzero((p <= CANCELLED[len(R)] * terms) | (p <= FAR))
+    p[lost] = 1.0
+    log_p = np.log(np.minimum(p, 1.0))
+    for rows in (lost[n : n + SLICED] for n in range(0, lost.size, SLICED)):
+        log_p[rows] = _sliced(a[:, rows], b[:, rows], R)
+    return log_p
 
 
 # ---------------------------------------------------------------- slices
@@ -298,13 +313,13 @@ def _sliced(a: Array, b: Array, R: Array) -> Array:
     ends = _panels(a, b, R, k)
     panel, row = np.nonzero(np.diff(ends, axis=0) > 0)
     lo, hi = ends[panel, row], ends[panel + 1, row]
-    nodes, w = np.polynomial.legendre.leggauss(SLICES)
+    nodes, w = _gauss_legendre(SLICES)
     x = ((lo + hi)[:, None] + (hi - lo)[:, None] * nodes) / 2
     repeated = np.repeat(row, SLICES)
     inside = _log_probability(*_given(a[:, repeated], b[:, repeated], R, k, x.ravel())).reshape(x.shape)
     log_p = np.full((len(ends) - 1, a.shape[1]), -np.inf)
     log_p[panel, row] = _log_sum(inside - x**2 / 2 + np.log((hi - lo)[:, None] * w / 2))
-    return _log_sum(log_p.T) - _HALF_LOG_2PI
+    return np.asarray(_log_sum(log_p.T) - _HALF_LOG_2PI)
 
 
 def _log_sum(x: Array) -> Array:
@@ -315,23 +330,24 @@ def _log_sum(x: Array) -> Array:
 
 
 def _panels(a: Array, b: Array, R: Array, k: int) -> Array:
-    """Ends of panels of x_k, ascending: what matters of the rectangle, and layers where it is entered or left.
+    """Ends of panels of x_k, ascending: what matters of the rectangle, and layers where the others enter or leave it.
 
-    Given x_k and sides h of F, the coordinate l passes its own side within some standard deviations of
-    ``x_k = (h_l - beta_F h_F) / beta_k``, beta the regression of l on (F, k).
+    Given x_k and the sides h of F, coordinate j passes its own side h_j about ``x_k = (h_j - beta_F h_F) / beta_k``,
+    beta the regression of j on (F, k).
     """
+    others = [j for j in range(len(R)) if j != k]
     T = _least(a, b, R) + DEPTH
     lo, hi = np.maximum(a[k], _reach(a, b, R, k, T, -1)), np.minimum(b[k], _reach(a, b, R, k, T, 1))
     ends = [lo, hi]
-    others = [int(j) for j in np.delete(np.arange(len(R)), k)]
     for j, F in ((j, F) for j in others for F in _subsets([i for i in others if i != j])):
-        beta = np.linalg.solve(R[np.ix_([*F, k], [*F, k])], R[[*F, k], j])
-        width = LAYER * np.sqrt(1 - beta @ R[[*F, k], j]) / max(abs(beta[-1]), 1e-300)
-        for h in product(*((a[i], b[i]) for i in (*F, j))) if width < WIDE else ():
-            with np.errstate(invalid="ignore"):
-                x = (h[-1] - sum(beta[n] * h[n] for n in range(len(F)))) / beta[-1]
-            x = np.where(np.isfinite(x), x, lo)
-            ends += [x - width, x + width]
+        on = [*F, k]
+        beta = np.linalg.solve(R[np.ix_(on, on)], R[on, j])
+        width = LAYER * np.sqrt(1 - beta @ R[on, j])
+        for h in product(*((a[i], b[i]) for i in (j, *F))) if width < WIDE * abs(beta[-1]) else ():
+            rows = _finite(*h)
+            x = np.array(lo)  # of infinite sides there is no layer
+            x[rows] = (h[0][rows] - sum(beta[n] * h[n + 1][rows] for n in range(len(F)))) / beta[-1]
+            ends += [x - width / abs(beta[-1]), x + width / abs(beta[-1])]
     return np.sort(np.clip(ends, lo, hi), axis=0)
 
 
@@ -340,24 +356,24 @@ def _subsets(items: list[int]) -> list[tuple[int, ...]]:
 
 
 def _reach(a: Array, b: Array, R: Array, k: int, T: Array, way: int) -> Array:
-    """The least (way -1) or largest (way 1) x_k of a point with ``x' R^-1 x <= T`` and the others in the rectangle.
+    """The least (way -1) or largest (way 1) x_k of the points with ``x' R^-1 x <= T`` and the others in the rectangle.
 
-    It is that of some face: given the sides h of F, ``x = mean + way cov(., k) sqrt((T - h' R_FF^-1 h) / var k)``.
+    It is that of some face: given sides h of F, ``x = mean + way cov(., k) sqrt((T - h' R_FF^-1 h) / var(k))``.
     """
-    others = np.delete(np.arange(len(R)), k)
+    others = [j for j in range(len(R)) if j != k]
     best = np.full(T.size, -np.inf)
-    for F in (np.array(F, dtype=np.intp) for F in _subsets(list(others))):
+    for F in (np.array(F, dtype=np.intp) for F in _subsets(others)):
         W = R[:, F] @ np.linalg.inv(R[np.ix_(F, F)])
-        C = R - W @ R[F, :]
-        for sides in product((a, b), repeat=len(F)):
-            h = np.array([side[i] for side, i in zip(sides, F, strict=True)]).reshape(F.size, T.size)
+        C = R - W @ R[F]
+        for sides in product((a, b), repeat=F.size):
+            h = np.reshape([side[i] for side, i in zip(sides, F, strict=True)], (F.size, T.size))
             finite = np.isfinite(h).all(axis=0)
-            h = np.where(np.isfinite(h), h, 0.0)
+            h = np.where(finite, h, 0.0)
             room = T - (h * np.linalg.solve(R[np.ix_(F, F)], h)).sum(axis=0)
             x = W @ h + way * np.multiply.outer(C[:, k] / np.sqrt(C[k, k]), np.sqrt(np.maximum(room, 0.0)))
-            slack = 1e-9 * (1 + np.abs(x[others]))
-            allowed = ((a[others] <= x[others] + slack) & (x[others] - slack <= b[others])).all(axis=0)
-            best = np.maximum(best, np.where(finite & (room >= 0) & allowed, way * x[k], -np.inf))
+            slack = 1e-9 * (1 + np.abs(x))
+            inside = ((a <= x + slack) & (x - slack <= b))[others].all(axis=0)
+            best = np.where(finite & inside & (room >= 0), np.maximum(best, way * x[k]), best)
     return way * best
 
 
@@ -375,69 +391,81 @@ def _least(a: Array, b: Array, R: Array) -> Array:
 
 
 def _many(a: Array, b: Array, R: Array) -> _Mass:
-    """Means over lattice points of ``product of Pr(e_i in its interval | those before)``."""
+    """Means over the lattice of products of ``Pr(e_i in its interval | those before)``."""
     order = _order(R)
-    L = np.linalg.cholesky(R[np.ix_(order, order)])
-    U = _lattice(len(R) - 1)
+    L, U = np.asarray(np.linalg.cholesky(R[np.ix_(order, order)]), dtype=float), _lattice(len(R) - 1)
     log_p, error = np.empty(a.shape[1]), np.empty(a.shape[1])
-    step = 64
-    for start in range(0, a.shape[1], step):
-        rows = slice(start, start + step)
-        log_f = _sequence(a[order, rows], b[order, rows], L, U)
-        parts = _log_sum(log_f.reshape(len(log_f), POINTS // PARTS, PARTS).swapaxes(1, 2)) - np.log(POINTS // PARTS)
+    for rows in (slice(start, start + POINTED) for start in range(0, log_p.size, POINTED)):
+        log_f = _log_products(a[order, rows], b[order, rows], L, U)
+        # every fourth point: a lattice too, each with a shift of its own
+        parts = _log_sum(log_f.reshape(-1, POINTS // PARTS, PARTS).swapaxes(1, 2)) - np.log(POINTS // PARTS)
         log_p[rows] = _log_sum(parts) - np.log(PARTS)
         error[rows] = np.exp(parts - log_p[rows, None]).std(axis=1, ddof=1) / np.sqrt(PARTS)
     return _Mass(log_p, error=error)
 
 
 def _order(R: Array) -> IntArray:
-    return np.arange(len(R))
+    """Always next the coordinate that, given those before, is most correlated with those that are left.
+
+    Of the last two, which are equal in this, the one that those before explain better: never one's place in R.
+    """
+    C, order = R, np.zeros(0, dtype=np.intp)
+    left = np.arange(len(R))
+    while left.size:
+        sd = np.sqrt(np.diag(C))
+        correlated = ((C / np.outer(sd, sd)) ** 2).sum(axis=0)
+        k = int(np.lexsort((sd.round(9), -correlated.round(9)))[0])
+        order = np.append(order, left[k])
+        rest = np.delete(np.arange(left.size), k)
+        C, left = C[np.ix_(rest, rest)] - np.outer(C[rest, k], C[k, rest]) / C[k, k], left[rest]
+    return order
 
 
-def _sequence(a: Array, b: Array, L: Array, U: Array) -> Array:
-    """Logs of the products (r, n) for rows and points."""
-    y = np.zeros((len(L), a.shape[1], U.shape[1]))
+def _log_products(a: Array, b: Array, L: Array, U: Array) -> Array:
+    """Logs of the products (r, n), for rows and points."""
+    y = np.empty((len(U), a.shape[1], U.shape[1]))
     log_f = np.zeros(y.shape[1:])
-    for i in range(len(L)):
-        mean = np.tensordot(L[i, :i], y[:i], 1)
-        lo, hi = (a[i][:, None] - mean) / L[i, i], (b[i][:, None] - mean) / L[i, i]
-        if i == len(L) - 1:
-            return log_f + _interval(lo, hi).log_p
-        log_i, y[i] = _draw(lo, hi, U[i])
+    for i in range(len(U)):
+        mean = np.tensordot(L[i, :i], y[:i], 1) if i else 0.0
+        log_i, y[i] = _quantile((a[i][:, None] - mean) / L[i, i], (b[i][:, None] - mean) / L[i, i], U[i])
         log_f += log_i
-    return log_f
+    mean = np.tensordot(L[-1, :-1], y, 1)
+    return log_f + _interval((a[-1][:, None] - mean) / L[-1, -1], (b[-1][:, None] - mean) / L[-1, -1]).log_p
 
 
-def _draw(a: Array, b: Array, u: Array) -> tuple[Array, Array]:
-    """Log probability of an interval, and the point below which lies the share u of it."""
+def _quantile(a: Array, b: Array, u: Array) -> tuple[Array, Array]:
+    """Log probability of each interval, and the point below which lies the share u of it."""
     flip = a > -b
-    lo, hi = np.where(flip, -b, a), np.where(flip, -a, b)
-    u = np.where(flip, 1 - u, u)
+    lo, hi, u = np.where(flip, -b, a), np.where(flip, -a, b), np.where(flip, 1 - u, u)
     below, upto = special.ndtr(lo), special.ndtr(hi)
     p = upto - below
     x = special.ndtri(below + u * p)
-    hard = (p < 1e-9 * upto) | (hi < -35)
-    p[hard] = 1.0
-    log_p = np.log(p)
+    hard = (p <= 1e-9 * upto) | (hi < -35)  # too narrow, or too far out
+    log_p = np.log(np.where(hard, 1.0, p))
     if hard.any():
         log_p[hard] = _interval(lo[hard], hi[hard]).log_p
-        x[hard] = special.ndtri_exp(special.log_ndtr(hi[hard]) + np.log1p((u[hard]-1) * -np.expm1(log_p[hard])))
+        hard = np.broadcast_to(hard, x.shape)
+        log_below, log_upto, share = (
+            np.broadcast_to(v, x.shape)[hard] for v in (special.log_ndtr(lo), special.log_ndtr(hi), u)
+        )
+        x[hard] = special.ndtri_exp(log_upto + np.log1p((1 - share) * np.expm1(log_below - log_upto)))
     x = np.clip(x, lo, hi)
     return log_p, np.where(flip, -x, x)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _lattice(d: int) -> Array:
-    """Points (d, n) of a rank-1 lattice, its generator built component by component, folded by the baker's map."""
-    k = np.arange(POINTS)
-    odd = np.arange(1, POINTS // 2, 2)
+    """Points (d, n) of a rank-1 lattice, shifted and folded by the baker's map, all their coordinates distinct.
+
+    The generator is built component by component, for the worst-case error in the space of smooth periodic functions.
+    """
+    k, odd = np.arange(POINTS), np.arange(1, POINTS // 2, 2)
     x = np.outer(odd, k) % POINTS / POINTS
-    kernel = 2 * np.pi**2 * (x**2 - x + 1 / 6)
-    worst, chosen = np.ones(POINTS), []
-    for j in range(d):
-        error = (1 + kernel * 0.7**j) @ worst
-        best = 0 if j == 0 else int(np.argmin(error))
-        worst *= 1 + kernel[best] * 0.7**j
-        chosen.append(odd[best])
-    points = (np.outer(chosen, k) + 0.25) / POINTS % 1.0
+    kernel = 1 + 0.1 * 2 * np.pi**2 * (x**2 - x + 1 / 6)
+    squared_error, generator = kernel[0], [1]
+    while len(generator) < d:
+        best = int(np.argmin(kernel @ squared_error))
+        squared_error, generator = squared_error * kernel[best], [*generator, int(odd[best])]
+    shift = np.floor(POINTS * (np.arange(1, d + 1) * (np.sqrt(5) - 1) / 2 % 1)) + 0.25
+    points = (np.outer(generator, k) + shift[:, None]) / POINTS % 1
     return np.asarray(1 - np.abs(2 * points - 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairstress.errors import DataError
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array, Rows, distinct, join
+from fairstress.inputs.rows import Array, Rows, join, seen_by
 from fairstress.model.design import (
     Describer,
     Design,
@@ -119,30 +119,19 @@ def _latent_losses(
 ) -> Array:
     """(penalties,) mean over folds of the held-out deviance per person."""
     equation = replace(equation, moves=False)
-    design, parts = Design.of([equation]), [_relevant(fold, equation) for fold in folds]
+    columns = [equation.column, *equation.parents]
+    parts = [seen_by(fold, columns, protected=equation.uses_protected) for fold in folds]
+    design = Design.of([equation])
     losses = np.zeros((len(penalties), len(folds)))
     for f, held_out in enumerate(parts):
-        rest = _relevant(join([part for g, part in enumerate(parts) if g != f]), equation)
+        rest = seen_by(join([part for g, part in enumerate(parts) if g != f]), columns, protected=True)
         start = None
         # from the largest penalty down, so that each fit starts close to its solution
         for i in sorted(range(len(penalties)), key=lambda i: -penalties[i]):
-            columns = column_penalties(equation.embedding, penalties[i], penalise_constant=penalise_constant)
-            system = MixedSystem.of(design, rest, columns, np.zeros(0), ())
-            start = system.independent(start, tolerance=1e-7)
-            losses[i, f] = MixedSystem.of(design, held_out, columns, np.zeros(0), ()).deviance(start) / held_out.n
+            lam = column_penalties(equation.embedding, penalties[i], penalise_constant=penalise_constant)
+            start = MixedSystem.of(design, rest, lam, np.zeros(0), ()).independent(start, tolerance=1e-7)
+            losses[i, f] = MixedSystem.of(design, held_out, lam, np.zeros(0), ()).deviance(start) / held_out.n
     return np.asarray(losses.mean(axis=1))
-
-
-def _relevant(rows: Rows, equation: Equation) -> Rows:
-    """The rows as one equation sees them: those that differ elsewhere only are one."""
-    wanted = [equation.column, *equation.parents]
-    x = np.zeros_like(rows.x)
-    x[:, wanted] = rows.x[:, wanted]
-    a = rows.a if equation.uses_protected else np.full_like(rows.a, rows.a[0])
-    first, row_of = distinct(a, x[:, wanted])
-    weight = np.bincount(row_of, rows.weight).astype(float)
-    nothing = np.zeros_like(weight)
-    return Rows(a[first], rows.a_cf[first], np.asfortranarray(x[first]), weight, nothing, nothing)
 
 
 def _held_out_errors(

@@ -53,6 +53,8 @@ def _protected_penalties(protected: Equation, penalty: float, penalise_constant:
 
 def without_penalty(system: Likelihood) -> Likelihood:
     """A system with the same moments and penalty 0."""
+    if isinstance(system, MixedSystem):
+        return system.without_penalty()
     if isinstance(system, ThresholdSystem):
         return replace(system, features=replace(system.features, penalties=np.zeros_like(system.features.penalties)))
     return replace(system, penalties=np.zeros_like(system.penalties))

@@ -16,10 +16,11 @@ import numpy as np
 from scipy import special
 
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.counterfactual import FactualBlock, Worlds, residuals
+from fairstress.model import counterfactual
+from fairstress.model.counterfactual import FactualBlock, Worlds
 from fairstress.model.design import Design, Equation
 from fairstress.model.fit import Fit
-from fairstress.model.latent import Error, Layout, Part, errors, interval_mean, patterns, residual
+from fairstress.model.latent import Error, Layout, Part, components, errors, interval_mean, patterns, residual
 from fairstress.model.rectangle import rectangles
 
 PIECES = 8  # of an atom's interval that rises above the atom
@@ -47,7 +48,7 @@ class Branches:
 def model_residuals(design: Design, fit: Fit, block: Rows) -> Array:
     """(r, m) what Model A takes for each feature's error: a residual, or an expected error; the context as it is."""
     if design.is_plain:
-        return residuals(design, fit.weights, block)
+        return counterfactual.residuals(design, fit.weights, block)
     eps = np.array(block.x, order="F")
     for part in Layout.of(design).features:
         equation = part.equation
@@ -56,8 +57,11 @@ def model_residuals(design: Design, fit: Fit, block: Rows) -> Array:
     return eps
 
 
-def grow(design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock) -> Worlds:
-    """All worlds of a block of people with A set to another value under one version of Model B."""
+def grow(design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock, *, residuals: bool = True) -> Worlds:
+    """All worlds of a block of people with A set to another value under one version of Model B.
+
+    False residuals are left out where nobody looks at them.
+    """
     block, layout = factual.block, Layout.of(design)
     known = list(errors(layout, fit_B, block))
     branches = _roots(block, known)
@@ -65,7 +69,7 @@ def grow(design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock) -> World
         if part.equation.column >= 0 and part.equation.moves:
             branches = _thinned(_branch(branches, v, part, fit_B, known[v], block))
     probability = _probabilities(branches, known, fit_B.correlation)
-    eps = _false_residuals(layout, fit_A, branches, factual)
+    eps = _false_residuals(layout, fit_A, branches, factual) if residuals else branches.x
     return Worlds(factual, branches.x[None], eps[None], {}, {}, branches.owner, probability)
 
 
@@ -207,9 +211,11 @@ def _probabilities(branches: Branches, known: Sequence[Error], P: Array) -> Arra
     several = np.bincount(owner, minlength=n)[owner] > 1
     log_p = np.zeros(owner.size)
     for rows, C, D in patterns([e.is_interval for e in known]):
-        where = several & np.isin(owner, rows)
-        if D and where.any():
-            log_p[where] = _overlaps(branches, np.flatnonzero(where), known, P, C, D)
+        own = np.zeros(n, dtype=bool)
+        own[rows] = True
+        where = np.flatnonzero(several & own[owner])
+        if D and where.size:
+            log_p[where] = _overlaps(branches, where, known, P, C, D)
     log_p -= np.log(branches.drawn)
     highest = np.full(n, -np.inf)
     np.maximum.at(highest, owner, log_p)
@@ -221,11 +227,27 @@ def _probabilities(branches: Branches, known: Sequence[Error], P: Array) -> Arra
 def _overlaps(
     branches: Branches, where: IntArray, known: Sequence[Error], P: Array, C: list[int], D: list[int]
 ) -> Array:
-    """Log probability of the overlaps of some worlds whose people show the same errors."""
+    """Log probability of the overlaps of some worlds whose people show the same errors, up to what all share."""
     K = np.linalg.solve(P[np.ix_(C, C)], P[np.ix_(C, D)]).T if C else np.zeros((len(D), 0))
     S = P[np.ix_(D, D)] - K @ P[np.ix_(C, D)]
     owner = branches.owner[where]
+    kept = _parting(branches, where, known, D, components(S))
+    D, K, S = [D[i] for i in kept], K[kept], S[np.ix_(kept, kept)]
     e = np.column_stack([known[v].lower[owner] for v in C]) if C else np.zeros((owner.size, 0))
     mean = e @ K.T
     lower, upper = branches.lower[np.ix_(where, D)] - mean, branches.upper[np.ix_(where, D)] - mean
     return rectangles(lower, upper, (S + S.T) / 2).log_probability
+
+
+def _parting(
+    branches: Branches, where: IntArray, known: Sequence[Error], D: list[int], component: IntArray
+) -> list[int]:
+    """Intervals of components in which some world narrows one: the others are the same in all worlds of a person."""
+    owner = branches.owner[where]
+    narrowed = [
+        bool((branches.lower[where, v] != known[v].lower[owner]).any())
+        or bool((branches.upper[where, v] != known[v].upper[owner]).any())
+        for v in D
+    ]
+    parting = {component[i] for i, own in enumerate(narrowed) if own}
+    return [i for i in range(len(D)) if component[i] in parting]

@@ -15,6 +15,7 @@ from fairstress.analyses.check import Check
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.decisions import Decisions, decisions
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
+from fairstress.analyses.leakage import Leakage
 from fairstress.analyses.people import People, people, worst_rows
 from fairstress.analyses.profile import Profile
 from fairstress.analyses.specification import (
@@ -118,6 +119,7 @@ class ReportData:
     benchmarks_refused: str  # why there are none
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
+    leakage: Leakage | None  # how well the protected attribute is told from residuals; None for a numeric one
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
     @property
@@ -188,6 +190,7 @@ def collect(
         benchmarks_refused=refused,
         comparison=comparison(fitted, curve, worst, steps),
         specification_checks=specification_checks(fitted, p_max, **options, steps=steps),
+        leakage=audit.leakage(),
         margins=_margins(fitted.table),
     )
 

@@ -51,6 +51,7 @@ LATER = (
     "comparison",
     "specification_checks",
     "margins",
+    "leakage",
 )
 
 
@@ -71,9 +72,11 @@ def results(
             "r2": predictor.r2,
             "degree": predictor.degree,
             "penalty": predictor.penalty,
+            "floor": audit.fitted.context.floor,
             "robust": _robust(audit.robust_predictor) if audit.robust_predictor else None,
         },
         "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
+        "notes": list(audit.notes),
         "profiles": [_profile(profile) for profile in profiles],
         **dict.fromkeys(LATER),
     }
@@ -114,6 +117,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "comparison": [asdict(one) for one in data.comparison],
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "margins": _records(data.margins),
+        "leakage": asdict(data.leakage) if data.leakage else None,
     }
 
 
@@ -143,6 +147,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
     if schema == 1:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
+    content = {"notes": [], **content}
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -155,7 +160,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
     graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
     data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
-    return {"versions": None, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
+    return {"versions": None, "notes": [], **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
 
 
 def _renamed(content: dict[str, Any]) -> dict[str, Any]:
@@ -209,13 +214,14 @@ def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:
 
 def _people(data: ReportData) -> list[dict[str, Any]]:
     names = data.audit.graph.features
-    worlds = data.people_features.to_numpy().reshape(-1, len(names), 2).tolist()
+    shown = data.people_features
+    columns = {(name, world): [_plain(v) for v in shown[name, world].tolist()] for name, world in shown.columns}
     features = [
         [
-            {"name": name, "factual": here, "counterfactual": there}
-            for name, (here, there) in zip(names, row, strict=True)
+            {"name": name, **{world: columns[name, world][i] for world in ("factual", "counterfactual")}}
+            for name in names
         ]
-        for row in worlds
+        for i in range(len(shown))
     ]
     return [{**row, "features": own} for row, own in zip(_records(data.people), features, strict=True)]
 
@@ -246,7 +252,33 @@ def _data(audit: Audit) -> dict[str, Any]:
         "shift": coding.shift,
         "outcome_levels": [_plain(v) for v in table.outcome_levels] if table.outcome_levels else None,
         "outcome_variance": audit.fitted.outcome_variance,
+        "kinds": _kinds(audit),
+        "left_out": _left_out(audit),
+        "completed_tables": len(audit.fitted.completed) or None,
     }
+
+
+def _kinds(audit: Audit) -> list[dict[str, Any]]:
+    with_error = {equation.feature for equation in audit.fitted.claim.design.equations}
+    return [
+        {
+            "column": name,
+            "kind": str(kind),
+            "levels": [_plain(level) for level in kind.levels] or None,
+            "reason": kind.reason,
+            "has_equation": name in with_error,
+        }
+        for name, kind in audit.fitted.table.kinds.items()
+    ]
+
+
+def _left_out(audit: Audit) -> dict[str, Any] | None:
+    """People with missing values who were left out, where there are any."""
+    dropped = audit.fitted.table.dropped
+    if dropped is None:
+        return None
+    groups = [{"group": _plain(g), "left_out": gone, "of": of} for g, (gone, of) in dropped.by_group.items()]
+    return {"rows": dropped.dropped, "of": dropped.total, "groups": groups, "columns": dropped.by_column}
 
 
 def _graph(audit: Audit) -> dict[str, Any]:
@@ -267,7 +299,9 @@ def _model(audit: Audit) -> dict[str, Any]:
     model = audit.model_a
     weights = model.weights.rename("weight").reset_index().to_dict("records")
     scales = {str(name): float(value) for name, value in model.scales.items()}
-    return {"weights": weights, "scales": scales, "log_likelihood": model.log_likelihood, "status": str(model.status)}
+    cuts = [{"feature": f, "up_to": level, "cut": float(cut)} for (f, level), cut in model.cuts.items()]
+    likelihood = {"log_likelihood": model.log_likelihood, "status": str(model.status)}
+    return {"weights": weights, "scales": scales, "cuts": cuts, **likelihood}
 
 
 def _profile(profile: Profile) -> dict[str, Any]:
@@ -297,6 +331,8 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
         "n_agreeing": worst.n_agreeing,
         "scan_cfu": worst.scan_value,
         "reflects_threshold": worst.reflects_threshold,
+        "imputation_deviation": worst.imputation_deviation,
+        "probability_error": worst.fit.error,
     }
 
 

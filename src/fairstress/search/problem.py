@@ -13,12 +13,14 @@ from fairstress.errors import Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
-from fairstress.inputs.rows import Array, sample
+from fairstress.inputs.rows import Array, Rows, sample
 from fairstress.model.fit import Fit
+from fairstress.model.system import system_of_batch
 from fairstress.options import DIFFERENCES
 from fairstress.search.sets import CorrelationSet
 
 SAMPLE = 4096  # people in a sample of the rows
+SAMPLE_MIXED = 2048  # the same where people have several worlds, and fits take as long as these
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
 
 
@@ -66,9 +68,20 @@ class Problem:
     def on_sample(self, rng: np.random.Generator) -> Problem:
         """The same problem on a sample of the rows, where there are many; Model B is fitted to all of them."""
         rows = self.claim.rows
-        if rows.a.size <= 2 * SAMPLE or isinstance(self.functional, OfFrame):
+        if isinstance(self.functional, OfFrame):
+            return self
+        if self.claim.is_mixed and rows.a.size > 2 * SAMPLE_MIXED:
+            return replace(self, claim=_refitted(self.claim, sample(rows, SAMPLE_MIXED, rng), rng), precision=1e-3)
+        if rows.a.size <= 2 * SAMPLE:
             return self
         return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
+
+
+def _refitted(claim: Claim, rows: Rows, rng: np.random.Generator) -> Claim:
+    """A claim on some of the rows, with models that are fitted to a sample of people."""
+    drawn = sample(claim.everyone, SAMPLE_MIXED, rng)
+    system = system_of_batch(claim.system, claim.design, drawn, drawn.n / claim.everyone.n)
+    return replace(claim, rows=rows, everyone=drawn, system=system, model_a=system.independent())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

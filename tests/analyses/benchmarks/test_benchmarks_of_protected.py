@@ -29,8 +29,8 @@ def draw(n, graph=WITH_Z, seed=3, weights=TRUTH, **options):
 
 def total_effect(audit, feature, correlation):
     """`Audit.effect` of Model B at a correlation: from a = +1, the reference, to -1."""
-    w_B = model_b(audit.fitted.claim, audit._read(correlation)).weights
-    return audit.effect(feature).values(audit.fitted.claim, w_B[None])[0]
+    fit = model_b(audit.fitted.claim, audit._read(correlation))
+    return audit.effect(feature).values(audit.fitted.claim, [fit])[0]
 
 
 # ---------------------------------------------------------------- known truth

@@ -68,7 +68,7 @@ def test_cfu_is_the_quadratic_form_in_the_predictors_weights(case, audit):
     audit = {"confounded attribute": lambda: audit, "fair part": fair_part}.get(case, three_levels)()
     pair = audit.graph.pairs[0]
     claim, P = audit.fitted.claim, audit._read({pair: 0.45})
-    M = cfu_matrix(claim, model_b(claim, P).weights)
+    M = cfu_matrix(claim, model_b(claim, P))
     rng = np.random.default_rng(0)
     for theta in (claim.predictor.weights, rng.standard_normal(len(M))):
         other = replace(claim, predictor=replace(claim.predictor, weights=theta))
@@ -77,7 +77,7 @@ def test_cfu_is_the_quadratic_form_in_the_predictors_weights(case, audit):
 
 def matrix(audit, P):
     """CFU at P as a quadratic form in the predictor's weights."""
-    return cfu_matrix(audit.fitted.claim, model_b(audit.fitted.claim, P).weights)
+    return cfu_matrix(audit.fitted.claim, model_b(audit.fitted.claim, P))
 
 
 # ---------------------------------------------------------------- the frontier

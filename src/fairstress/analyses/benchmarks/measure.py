@@ -1,7 +1,7 @@
 """How strong is that? The error correlation that leaving out an observed variable would induce, as a benchmark.
 
-Omitted, Z puts ``c_j`` into the error of equation j, whose own error is ``e_j`` (see `omitted`); of a two-valued
-protected attribute these are parts of its latent error. Then
+Omitted, Z puts ``c_j`` into the error of equation j, whose own error is ``e_j`` (see `omitted`); of levels, those of a
+protected attribute among them, and of a number with an atom these are parts of the latent error. Then
 
     R2_j = var(c_j) / (var(c_j) + var(e_j)),   induced correlation = cor(c_j, c_k) sqrt(R2_j R2_k).
 """
@@ -9,12 +9,12 @@ protected attribute these are parts of its latent error. Then
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fairstress.analyses.benchmarks.omitted import ExtendedRows, second_moments, split
+from fairstress.analyses.benchmarks.omitted import EXACT, ExtendedRows, determined, second_moments, split
 from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
 from fairstress.claim.build import Fitted
 from fairstress.errors import SettingError, did_you_mean
@@ -24,9 +24,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
 
-# variances, features being standardised
-NOTHING = 1e-24  # rounding
-EXACT = 1e-8  # an equation that leaves no more than this is exact
+NOTHING = 1e-24  # variance, features being standardised: rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +93,28 @@ def _measure(extended: ExtendedRows, candidate: Candidate, pairs: Sequence[Edge]
     splits = [split(extended, name, _members_of(graph, candidate, name), effects) for name in variables]
     if not splits:
         return []
-    M = second_moments(extended.rows, splits)
-    ends_of = {pair: [variables.index(name) for name in pair] for pair in concerned}
-    return [_benchmark(candidate, pair, M, ends, extended.latent) for pair, ends in ends_of.items()]
+    ends_of = {pair: (variables.index(pair[0]), variables.index(pair[1])) for pair in concerned}
+    M = second_moments(extended.rows, splits, ends_of.values())
+    latent = [name for name, one in zip(variables, splits, strict=True) if one.is_latent]
+    found = [_benchmark(candidate, pair, M, ends) for pair, ends in ends_of.items()]
+    return [_with_latent(one, latent, graph.protected) for one in found]
 
 
-def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int], latent: str | None) -> Benchmark:
+def _with_latent(benchmark: Benchmark, latent: Sequence[str], protected: str) -> Benchmark:
+    """Name the ends of the pair whose errors are latent."""
+    ends = tuple(name for name in benchmark.pair if name in latent)
+    return replace(benchmark, latent=protected if protected in ends else None, latent_ends=ends)
+
+
+def _benchmark(candidate: Candidate, pair: Edge, M: Array, both: tuple[int, int]) -> Benchmark:
     """Read one pair off the second moments of all c and e."""
-    q = M.shape[0] // 2
+    q, ends = M.shape[0] // 2, list(both)
     c, e = M[np.ix_(ends, ends)], M[np.ix_([j + q for j in ends], [j + q for j in ends])]
     cross = M[np.ix_(ends, [j + q for j in ends])]
     var_c, var_e = np.diag(c), np.diag(e)
     for name, variance in zip(pair, var_e, strict=True):
         if variance < EXACT:
-            raise SettingError(
-                f"'{candidate.name}' and the parents of '{name}' determine '{name}', so that no error is left to "
-                "compare: it cannot stand for a hidden cause; leave it out"
-            )
+            raise determined(candidate.name, name)
     is_felt = bool((var_c > NOTHING).all())
     first, second = (var_c / (var_c + var_e)).tolist()
     return Benchmark(
@@ -124,7 +127,6 @@ def _benchmark(candidate: Candidate, pair: Edge, M: Array, ends: list[int], late
         alignment=_correlation(c) if is_felt else 0.0,
         errors_with=_correlation(e),
         errors_without=_correlation(c + e + cross + cross.T),
-        latent=latent if latent in pair else None,
     )
 
 

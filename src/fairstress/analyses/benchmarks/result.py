@@ -17,7 +17,7 @@ class Benchmark:
     """One observed variable, or a group, and the errors of one pair.
 
     ``r2_first`` and ``r2_second`` are its shares of the two errors' variance when it is omitted from the equations; of
-    a two-valued protected attribute, ``latent``, they are shares of the latent error behind the threshold.
+    ``latent_ends`` they are shares of the latent error, which is seen through thresholds, or above an atom only.
 
     Examples
     --------
@@ -41,7 +41,8 @@ class Benchmark:
     alignment: float  # correlation of what it puts into the two; -1 or +1 for one variable in linear equations
     errors_with: float  # correlation of the two errors with it in the equations
     errors_without: float  # and when it is omitted
-    latent: str | None = None  # the end of the pair that is seen through a threshold
+    latent: str | None = None  # the protected attribute, if it is an end of the pair and has levels
+    latent_ends: tuple[str, ...] = ()  # the ends of the pair, the protected attribute too, whose errors are latent
 
     @property
     def correlation(self) -> float:
@@ -145,8 +146,8 @@ class Benchmarks:
             ``sqrt`` of their product, the column ``largest``.
         r2_second_given_first
             sensemakr's partial R2 with the second variable given the first. Its R2 with the first is
-            ``r2_first_on_errors``. Missing where an end of the pair is seen through a threshold: sensemakr gives the
-            first variable as it is observed, of which the latent error is another function.
+            ``r2_first_on_errors``. Missing where an end of the pair is seen through thresholds, or above an atom only:
+            sensemakr gives the first variable as it is observed, of which the latent error is another function.
         omitted
             The correlation that omitting the variable itself from the equations induces.
         errors_with, errors_without
@@ -211,7 +212,7 @@ class Benchmarks:
             "largest": cause.correlation if cause else np.nan,
             "r2_first_on_errors": first,
             "r2_second_on_errors": second,
-            "r2_second_given_first": cause.r2_second_given_first if cause and not b.latent else np.nan,
+            "r2_second_given_first": cause.r2_second_given_first if cause and not b.latent_ends else np.nan,
             "omitted": b.correlation,
             "errors_with": b.errors_with,
             "errors_without": b.errors_without,

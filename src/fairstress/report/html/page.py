@@ -63,7 +63,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters.update(number=number, name=name, written=written)
+    environment.filters.update(number=number, name=name, value=value, written=written)
     return environment.get_template(TEMPLATE)
 
 
@@ -91,6 +91,11 @@ def number(value: float | None, digits: int = 4, size: bool = False, floor: floa
 def name(text: Any) -> Markup:
     """A name of the analyst's: text in its own direction, whatever it holds."""
     return Markup("<bdi>{}</bdi>").format(printable(str(text)))
+
+
+def value(of: Any) -> Markup:
+    """A value of a column: a number, or a level by its name."""
+    return number(of) if isinstance(of, int | float) and not isinstance(of, bool) else name(of)
 
 
 def written(value: Any) -> Markup:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairstress.analyses.absorption import listed as _join
 from fairstress.errors import Status
+from fairstress.inputs.kinds import ORDERED
 from fairstress.options import PROBABILITY, RESIDUALS
 from fairstress.report.text.markup import fill, printable
 from fairstress.report.text.results import finding_text
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
-    parts = [_data(audit.fitted.table), _assumptions(audit), _model_a(audit), _predictors(audit)]
-    parts += [_robust(audit), _what_can_matter(audit)]
+    parts = [_data(audit.fitted.table), _assumptions(audit), _kinds(audit), _model_a(audit), _predictors(audit)]
+    parts += [_robust(audit), _what_can_matter(audit), _notes(audit)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -48,7 +49,8 @@ def _groups(table: Table) -> str:
     if coding.is_binary:
         low, high = coding.levels
         return f"{sizes[high]:,} {high} (coded +1) and {sizes[low]:,} {low} (coded -1)"
-    return _join(f"{sizes[level]:,} {level}{' (reference)' * (i == 0)}" for i, level in enumerate(coding.levels))
+    codes = zip(coding.levels, coding.codes, strict=True)
+    return _join(f"{sizes[level]:,} {level}{' (reference)' * (c == coding.reference_code)}" for level, c in codes)
 
 
 def _moved(coding: ProtectedCoding) -> str:
@@ -74,9 +76,32 @@ def _assumptions(audit: Audit) -> str:
         else "No pair of errors may be correlated."
     )
     return fill(
-        f"What was assumed. {'; '.join(causes)}. Errors are additive and Gaussian. Model A takes them as independent; "
+        f"What was assumed. {'; '.join(causes)}. {_errors(audit)} Model A takes them as independent; "
         f"Model B gives them a correlation. {hidden}{_threshold(audit)}{_criterion(audit)}"
     )
+
+
+def _errors(audit: Audit) -> str:
+    kinds = audit.fitted.table.kinds.values()
+    if all(str(kind) == "number" for kind in kinds):
+        return "Errors are additive and Gaussian."
+    levels = any(kind.levels and kind.name == ORDERED for kind in kinds)
+    seen = " and seen of ordered features only as the level that they lead to" * levels
+    return f"Errors are Gaussian, additive on the scale of each number{seen}."
+
+
+def _kinds(audit: Audit) -> str:
+    """What each feature was taken for, and why."""
+    table, has_error = audit.fitted.table, {e.feature for e in audit.fitted.claim.design.equations}
+    shown = []
+    for name, kind in table.kinds.items():
+        context = "" if name in has_error else "; conditioned on"
+        shown.append(f"{name}: {kind} ({kind.reason}{context})")
+    return fill(f"What the features were taken for. {'; '.join(shown)}.")
+
+
+def _notes(audit: Audit) -> str:
+    return "\n\n".join(fill(f"Note. {note}") for note in audit.notes)
 
 
 def _criterion(audit: Audit) -> str:
@@ -90,11 +115,13 @@ def _criterion(audit: Audit) -> str:
 
 def _threshold(audit: Audit) -> str:
     graph = audit.graph
-    if not (graph.confounds_protected and audit.fitted.table.protected.is_binary):
+    coding = audit.fitted.table.protected
+    if not (graph.confounds_protected and coding.levels):
         return ""
-    high = audit.fitted.table.protected.levels[1] if audit.fitted.table.protected.levels else ""
+    high = coding.levels[-1]
+    through = "a threshold" if coding.is_binary else "thresholds"
     return (
-        f" {graph.protected} itself is taken as a normal variable seen through a threshold: a positive correlation "
+        f" {graph.protected} itself is taken as a normal variable seen through {through}: a positive correlation "
         f"with it means that what hides behind {high} raises the feature."
     )
 
@@ -105,9 +132,12 @@ def _model_a(audit: Audit) -> str:
     scales = _join(f"{name} {scale:.4f}" for name, scale in model.scales.items())
     constant = "constants are penalised" if settings.penalise_constant else "constants are not penalised"
     status = "" if model.status is Status.CONVERGED else f" {model.status}"
+    own = _join(f"{name} {penalty:.5g}" for name, penalty in settings.own_penalties.items())
+    penalties = f"penalty {settings.penalty:.5g}{f' ({own})' if own else ''}"
+    on_scales = f" Error scales on standardised features: {scales}." if scales else ""
     return fill(
-        f"Model A. Polynomials of degree {degrees}; penalty {settings.penalty:.5g}, {constant}. Error scales on "
-        f"standardised features: {scales}. Log likelihood {model.log_likelihood:.2f}.{status}"
+        f"Model A. Polynomials of degree {degrees}; {penalties}, {constant}.{on_scales} "
+        f"Log likelihood {model.log_likelihood:.2f}.{status}"
     )
 
 
@@ -116,7 +146,9 @@ def _predictors(audit: Audit) -> str:
     predictor, shown = audit.fitted.claim.predictor, audit.settings
     on_residuals = shown.predictor_input == RESIDUALS
     name = "on residuals" if shown.predictor_degree is not None else predictor.name
-    own = "0 under Model A" if on_residuals else f"{audit.cfu({}):.7f}"
+    floor = audit.fitted.context.floor
+    nominal = f"{floor:.2g}" if floor > audit.fitted.context.negligible else "0"
+    own = f"{nominal} under Model A" if on_residuals else f"{audit.cfu({}):.7f}"
     rows = [(f"{name} (audited)", predictor.degree, predictor.penalty, predictor.r2, own)]
     rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]
     wide = max(24, *(len(name) + 2 for name, *_ in rows))

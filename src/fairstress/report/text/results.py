@@ -57,8 +57,19 @@ def profile_summary(profile: Profile) -> str:
 
 def profile_notes(profile: Profile) -> list[str]:
     """The sentences under a profile's table."""
-    sentences = (_worst(profile), _measured(profile), _likelihood(profile), _objections(profile))
+    sentences = (_worst(profile), _measured(profile), *floor_notes(profile), _likelihood(profile), _objections(profile))
     return [sentence for sentence in sentences if sentence]
+
+
+def floor_notes(result: Profile | Curve) -> list[str]:
+    """What CFU is without any confounding, where levels tell errors only within intervals."""
+    context = result.context
+    if context.floor <= context.negligible:
+        return []
+    return [
+        f"Of each CFU, about {context.floor:.3g} is there under Model A already: levels tell errors only within "
+        "intervals, so that even without confounding a counterfactual person's expected errors differ."
+    ]
 
 
 def worst_case_summary(worst: WorstCase) -> str:
@@ -83,7 +94,16 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
             f"the whole set is {worst.scan_value:.4g}."
         )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
-    return [sentence for sentence in (f"{value} {where}", data, sure, end) if sentence]
+    spread = ""
+    if worst.imputation_deviation is not None:
+        spread = f"Between the completed tables it differs with a standard deviation of {worst.imputation_deviation:.3g}."
+    rough = ""
+    if worst.fit.error:
+        rough = (
+            "More than three ordered errors are tied: their probabilities are found by quasi-Monte-Carlo with a relative "
+            f"error of about {worst.fit.error:.1g}."
+        )
+    return [sentence for sentence in (f"{value} {where}", spread, rough, data, sure, end) if sentence]
 
 
 def curve_summary(curve: Curve) -> str:
@@ -103,6 +123,7 @@ def curve_notes(curve: Curve) -> list[str]:
     """The sentences under a curve's table."""
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
     notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}."] if levels else []
+    notes += floor_notes(curve)
     notes += reached(curve)
     if curve.shows_penalty_only:
         notes.insert(0, "At penalty 0 CFU is 0 up to rounding at these correlations: the curve shows the penalty.")
@@ -219,7 +240,7 @@ def _likelihood(profile: Profile) -> str:
 
 
 def _caution(result: Profile | WorstCase) -> str:
-    """What a likelihood is worth where a two-valued protected attribute is confounded."""
+    """What a likelihood is worth where a protected attribute with levels is confounded."""
     if not result.reflects_threshold:
         return ""
     return (

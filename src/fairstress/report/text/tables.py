@@ -47,13 +47,22 @@ def audit_table(audit: Audit) -> Sheet:
         ("Pairs at structural penalty 0", _verdict(audit)),
         ("Structural equations", f"degrees {_degrees(audit)}; penalty {settings.penalty:.5g}"),
         ("Audited predictor", _audited(audit, measure)),
-        ("CFU under Model A", "0" if settings.predictor_input == RESIDUALS else f"{audit.cfu({}):.4g}"),
+        ("Kinds of features", listed(f"{name}: {kind}" for name, kind in audit.fitted.table.kinds.items())),
+        ("CFU under Model A", _nominal(audit)),
     ]
     rows += [
         (f"Baseline {b.name}", f"{_own(audit, b)}; {measure} {b.r2:.4f}, in-sample") for b in audit.baselines.values()
     ]
     note = "Model A takes the errors as independent. What correlated errors do is in the curve and its table."
     return Sheet(f"Audit of a predictor of {graph.outcome}", ("Item", "Value"), tuple(rows), (note,))
+
+
+def _nominal(audit: Audit) -> str:
+    """CFU without confounding: 0 for a predictor of residuals, or what intervals leave open."""
+    context = audit.fitted.context
+    if audit.settings.predictor_input != RESIDUALS:
+        return f"{audit.cfu({}):.4g}"
+    return f"{context.floor:.4g}" if context.floor > context.negligible else "0"
 
 
 def curve_table(curve: Curve) -> Sheet:

@@ -1,0 +1,118 @@
+"""How well the protected attribute can be told from what Model A calls errors: not at all, if the model is right.
+
+Errors that are seen in intervals are drawn within them, and numbers that are rounded within their rounding (randomised
+quantile residuals): otherwise the pattern of levels and ties would tell the attribute even of a right model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from fairstress.claim.build import Fitted
+from fairstress.inputs.rows import Array, IntArray
+from fairstress.model.latent import Layout, Part, error, seen
+
+MOST = 10_000  # people that a classifier learns from
+FOLDS = 3
+TIES = 10  # rows for each distinct value, from which on a number counts as rounded
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """How well the protected attribute is told from Model A's randomised residuals. Made by `Audit.leakage`.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 2000, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> 0.45 < audit.leakage().auc < 0.55
+    True
+    """
+
+    auc: float  # cross-validated; 0.5: not at all, 1: without error. Of several levels the mean of one against the rest
+    people: int  # that the classifier learnt from
+
+    def __str__(self) -> str:
+        return (
+            f"A classifier tells the protected attribute from the model's errors with an AUC of {self.auc:.2f} "
+            f"(0.5: not at all; 1: without error; cross-validated on {self.people:,} people)."
+        )
+
+
+def leakage(fitted: Fitted, random_state: int | None = None) -> Leakage | None:
+    """Cross-validate a boosted classifier on randomised residuals; None for a numeric attribute or without any."""
+    table, rng = fitted.table, np.random.default_rng(random_state or 0)
+    if table.protected.levels is None:
+        return None
+    everyone = np.flatnonzero(table.weight > 0)
+    weight = table.weight[everyone] / table.weight.sum()
+    some = everyone if everyone.size <= MOST else rng.choice(everyone, MOST, replace=False, p=weight)
+    E = randomised_residuals(fitted, np.sort(some), rng)
+    if E.shape[1] == 0:
+        return None
+    a = table.rows.a[table.row_of[np.sort(some)]]
+    return Leakage(_cross_validated(E, a, table.weight[np.sort(some)], int(rng.integers(2**31))), int(some.size))
+
+
+def randomised_residuals(fitted: Fitted, people: IntArray, rng: np.random.Generator) -> Array:
+    """(people, features that descend from A) standard normal errors under Model A, drawn where only intervals are known."""
+    claim, table = fitted.claim, fitted.table
+    rows = table.rows.where(table.row_of[people])
+    columns = []
+    for part in Layout.of(claim.design).features:
+        if part.equation.descends:
+            phi = part.equation.values(rows.a, rows.x)
+            x = _unrounded(seen(part, rows), rng, part)
+            known = error(part, claim.model_a, rows.a, seen(part, rows), phi)
+            exact = error(part, claim.model_a, rows.a, x, phi).upper
+            columns.append(np.where(known.is_interval, _drawn(known.lower, known.upper, rng), exact))
+    return np.column_stack(columns) if columns else np.zeros((people.size, 0))
+
+
+def _drawn(lower: Array, upper: Array, rng: np.random.Generator) -> Array:
+    """A standard normal draw within each interval."""
+    turned = lower > -upper
+    low, high = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
+    p = special.ndtr(low) + rng.uniform(size=low.size) * (special.ndtr(high) - special.ndtr(low))
+    e = special.ndtri(np.clip(p, 1e-300, 1 - 1e-16))
+    return np.where(turned, -e, e)
+
+
+def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
+    """Spread the values of a number that many share over the room between their neighbours."""
+    law = part.equation.law
+    if law.is_ordered:
+        return x
+    free = np.ones(x.size, dtype=bool) if law.atom is None else x > law.atom
+    known = np.unique(x[free])
+    if known.size < 2 or free.sum() < TIES * known.size:
+        return x
+    middle = (known[1:] + known[:-1]) / 2
+    edges = np.concatenate([[known[0]], middle, [known[-1]]])
+    place = np.searchsorted(known, x[free])
+    spread = np.array(x)
+    spread[free] = edges[place] + rng.uniform(size=place.size) * (edges[place + 1] - edges[place])
+    return spread
+
+
+def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
+    """AUC of a boosted classifier on folds that it has not seen."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold
+
+    levels = np.unique(a)
+    scores = np.zeros((a.size, levels.size))
+    folds = min(FOLDS, int(np.min([(a == level).sum() for level in levels])))
+    if folds < 2:
+        return float("nan")
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
+        model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
+        scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
+    each = [float(roc_auc_score(a == level, scores[:, i], sample_weight=weight)) for i, level in enumerate(levels)]
+    return float(np.mean(each))

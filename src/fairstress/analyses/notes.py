@@ -1,0 +1,130 @@
+"""What an analyst should know before trusting an audit: columns that may be of another kind, people left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairstress.claim.build import Fitted
+from fairstress.inputs.kinds import Kind
+from fairstress.inputs.rows import Array
+from fairstress.model.design import Equation, count_values
+
+FEW = 10  # distinct values of a number that may be levels
+SKEWED = 1.0  # skewness of residuals from which on a number may need another scale
+HEAVY = 4.0  # their excess kurtosis
+ATOM = 0.1  # share of people with the lowest value, 0, from which on a number may have an atom
+WIDER = 1.2  # ratio of residual deviations between groups
+
+
+def notes(fitted: Fitted) -> tuple[str, ...]:
+    """Sentences, each with the kind to try or the way out."""
+    table = fitted.table
+    found = [table.dropped.sentence()] if table.dropped else []
+    if table.table_of is not None:
+        count = int(table.table_of.max()) + 1
+        found.append(f"{count} completed tables were stacked; results state how far numbers differ between them.")
+    eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
+    for equation in fitted.claim.design.equations:
+        kind = table.kinds[equation.feature]
+        found += _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
+    if fitted.context.floor > fitted.context.negligible:
+        found.append(floor_sentence(fitted))
+    return tuple(found)
+
+
+def floor_sentence(fitted: Fitted) -> str:
+    """Why CFU is not 0 under Model A."""
+    ordered = [e.feature for e in fitted.claim.design.equations if e.moves and not e.law.is_plain and _hides(e)]
+    share = 100 * fitted.context.floor / fitted.context.outcome_variance
+    of_variance = f", {share:.2g} % of the outcome's variance" if np.isfinite(share) else ""
+    return (
+        f"CFU under Model A is {fitted.context.floor:.3g}{of_variance}, not 0: the levels of {', '.join(ordered)} tell "
+        "their errors only within intervals, and the predictor sees the expected error. ordered_residuals='leave out' "
+        "shows it no levels, and leaves no such floor but for atoms."
+    )
+
+
+def _hides(equation: Equation) -> bool:
+    return equation.law.is_ordered or equation.law.atom is not None
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
+    """A number with few values, skewed or heavy-tailed residuals, or residuals that are wider in one group."""
+    name, rows, kind = equation.feature, fitted.table.rows, fitted.table.kinds[equation.feature]
+    weight = rows.weight
+    values = count_values(rows.x[weight > 0, equation.column])
+    if values <= FEW and kind.is_plain:
+        yield (
+            f"'{name}' is taken for a number though it has {values} distinct values: kinds={{'{name}': 'ordered'}} "
+            "gives counterfactual values that can occur."
+        )
+        return
+    scale = _scale_to_try(fitted, equation, kind, eps)
+    if scale:
+        yield f"The residuals of '{name}' are {scale[0]}: try kinds={{'{name}': '{scale[1]}'}}."
+    wider = _wider(fitted, equation, eps)
+    if wider and not kind.by_group:
+        group, ratio = wider
+        yield (
+            f"The residuals of '{name}' are {ratio:.2f} times as wide among {group} as in the group where they are "
+            f"narrowest, which alone makes CFU: try kinds={{'{name}': '{kind.word} by group'}}."
+        )
+
+
+def _scale_to_try(fitted: Fitted, equation: Equation, kind: Kind, eps: Array) -> tuple[str, str] | None:
+    """What is wrong with the shape of residuals, and the kind to try; nothing where they are near normal."""
+    if kind.atom:
+        return None
+    weight = fitted.table.rows.weight
+    mean = weight @ eps / weight.sum()
+    z = (eps - mean) / np.sqrt(weight @ (eps - mean) ** 2 / weight.sum())
+    skewness, kurtosis = (float(weight @ z**k / weight.sum()) for k in (3, 4))
+    if abs(skewness) <= SKEWED and kurtosis - 3 <= HEAVY:
+        return None
+    shape = "skewed" if abs(skewness) > SKEWED else "heavy-tailed"
+    x = fitted.table.units.features[equation.column].number(fitted.table.rows.x[:, equation.column])
+    at_zero = float(weight[x == 0].sum() / weight.sum())
+    if x.min() == 0 and at_zero > ATOM:
+        return f"{shape}, and {100 * at_zero:.0f} % of people have 0", "zero or log"
+    if kind.scale != "identity":
+        return (shape, "rank") if kind.scale != "rank" else None
+    return shape, "log" if x.min() > 0 and skewness > SKEWED else "log1p" if x.min() == 0 and skewness > 0 else "rank"
+
+
+def _wider(fitted: Fitted, equation: Equation, eps: Array) -> tuple[str, float] | None:
+    """The group with the widest residuals, and how much wider they are than in the narrowest."""
+    coding, rows = fitted.table.protected, fitted.table.rows
+    if coding.levels is None or not equation.uses_protected:
+        return None
+    deviation = {}
+    for level, code in zip(coding.levels, coding.codes, strict=True):
+        own, weight = eps[rows.a == code], rows.weight[rows.a == code]
+        deviation[level] = np.sqrt(np.average((own - np.average(own, weights=weight)) ** 2, weights=weight))
+    widest = max(deviation, key=lambda level: deviation[level])
+    ratio = float(deviation[widest] / min(deviation.values()))
+    return (str(widest), ratio) if ratio > WIDER else None
+
+
+# ---------------------------------------------------------------- levels
+
+
+def _of_levels(fitted: Fitted, equation: Equation) -> Iterator[str]:
+    """A group in which nobody has one of the levels: what they would be there is the model's word alone."""
+    coding, rows = fitted.table.protected, fitted.table.rows
+    if coding.levels is None or not equation.descends:
+        return
+    names = fitted.table.kinds[equation.feature].levels
+    for level, code in zip(coding.levels, coding.codes, strict=True):
+        counted = (rows.a == code) & (rows.weight > 0)
+        there = set(equation.law.level_of(rows.x[counted, equation.column]).tolist())
+        missing = [str(name) for i, name in enumerate(names) if i not in there]
+        if missing:
+            yield (
+                f"Nobody in the group {level!r} has '{equation.feature}' {', '.join(missing)}: how many would is known "
+                "from the other groups and the form of the model alone. Merge levels if that is too much to ask."
+            )
