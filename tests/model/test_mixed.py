@@ -11,6 +11,9 @@ from scipy import stats
 import fairstress as fs
 from fairstress.errors import Status
 from fairstress.model import mixed
+from fairstress.model.design import structural_moments
+from fairstress.model.fit import System
+from fairstress.model.fit import fit as gaussian_fit
 from fairstress.model.latent import Layout, errors
 from fairstress.model.mixed import Coordinates, MixedSystem, is_interval
 from fairstress.model.threshold import ThresholdSystem
@@ -310,6 +313,26 @@ def test_a_two_valued_attribute_behind_a_threshold_is_the_one_ordered_variable_o
         np.testing.assert_allclose(-ours.cuts, theirs.weights[d:], atol=1e-8)  # a root's only weight is its constant
         assert ours.log_likelihood == pytest.approx(theirs.log_likelihood, rel=1e-12)
         assert ours.objective == pytest.approx(theirs.objective, rel=1e-12)
+
+
+def test_numbers_by_group_have_the_gaussian_fit_of_each_group_alone():
+    claim = claim_of(("number by group", "number by group", "number by group"), 300, tied=False)
+    P = random_correlation(3, np.random.default_rng(11))
+    found, total = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0], 0.0
+    layout = system_of(claim).layout
+    for g, code in enumerate((-1.0, 1.0)):
+        M = structural_moments(claim.rows.where(np.flatnonzero(claim.rows.a == code)), claim.design.equations)
+        own = np.flatnonzero(np.diag(M.G))
+        alone = System(
+            replace(M, G=M.G[np.ix_(own, own)], C=M.C[own]), claim.design.feature_of[own], np.zeros(own.size)
+        )
+        one = gaussian_fit(alone, P)
+        np.testing.assert_allclose(found.weights[own], one.weights, atol=1e-8)
+        np.testing.assert_allclose(
+            [found.log_scales[part.scales][g] for part in layout.parts], one.log_scales, atol=1e-8
+        )
+        total += one.log_likelihood
+    assert found.log_likelihood == pytest.approx(total, rel=1e-12)
 
 
 # ---------------------------------------------------------------- derivatives by P

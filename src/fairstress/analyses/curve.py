@@ -103,6 +103,8 @@ class Curve(Tabular):
         """Whether the curve moves at the chosen penalty, but not at penalty 0."""
         if self.cfu_unpenalised is None or self.context.penalty == 0:
             return False
+        if self.context.floor > self.context.negligible:  # levels move CFU too, and by more than rounding
+            return False
         negligible = self.context.negligible
         return bool(self.cfu_unpenalised.max() <= negligible < max(point.value for point in self.points))
 

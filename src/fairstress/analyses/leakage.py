@@ -60,7 +60,7 @@ def leakage(fitted: Fitted, random_state: int | None = None) -> Leakage | None:
 
 
 def randomised_residuals(fitted: Fitted, people: IntArray, rng: np.random.Generator) -> Array:
-    """(people, features that descend from A) standard normal errors under Model A, drawn where only intervals are known."""
+    """(people, features that descend from A) errors under Model A, drawn where only intervals are known."""
     claim, table = fitted.claim, fitted.table
     rows = table.rows.where(table.row_of[people])
     columns = []
@@ -80,7 +80,7 @@ def _drawn(lower: Array, upper: Array, rng: np.random.Generator) -> Array:
     low, high = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
     p = special.ndtr(low) + rng.uniform(size=low.size) * (special.ndtr(high) - special.ndtr(low))
     e = special.ndtri(np.clip(p, 1e-300, 1 - 1e-16))
-    return np.where(turned, -e, e)
+    return np.asarray(np.where(turned, -e, e))
 
 
 def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
@@ -95,9 +95,9 @@ def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
     middle = (known[1:] + known[:-1]) / 2
     edges = np.concatenate([[known[0]], middle, [known[-1]]])
     place = np.searchsorted(known, x[free])
-    spread = np.array(x)
-    spread[free] = edges[place] + rng.uniform(size=place.size) * (edges[place + 1] - edges[place])
-    return spread
+    moved = np.array(x)
+    moved[free] = edges[place] + rng.uniform(size=place.size) * (edges[place + 1] - edges[place])
+    return moved
 
 
 def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairstress.claim.build import Fitted
+from fairstress.claim.evaluate import changes, detail_error
 from fairstress.inputs.kinds import Kind
 from fairstress.inputs.rows import Array
-from fairstress.model.design import Equation, count_values
+from fairstress.model.design import Describer, Equation, count_values
 
 FEW = 10  # distinct values of a number that may be levels
 SKEWED = 1.0  # skewness of residuals from which on a number may need another scale
@@ -28,10 +29,56 @@ def notes(fitted: Fitted) -> tuple[str, ...]:
     eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
     for equation in fitted.claim.design.equations:
         kind = table.kinds[equation.feature]
-        found += _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
+        own = _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
+        found += own
+    found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible:
         found.append(floor_sentence(fitted))
     return tuple(found)
+
+
+def _of_sample(fitted: Fitted) -> list[str]:
+    """That CFU is a mean over a sample, where people have many worlds."""
+    claim = fitted.claim
+    if claim.rows is fitted.whole.rows:
+        return []
+    change, weight = changes(claim, claim.model_a, lambda block: block.weight)
+    each = claim.measure.each(change)
+    mean, n = float(each @ weight / weight.sum()), claim.rows.n
+    error = float(np.sqrt(max((each - mean) ** 2 @ weight / weight.sum(), 0.0) / n))
+    return [
+        f"People have many counterfactual worlds, so that CFU is the mean over a sample of {n:,.0f} of them, which "
+        f"gives it a standard error of at most {100 * error / max(mean, 1e-300):.2g} % of itself under Model A. Models "
+        "are fitted to everyone, and people() and counterfactuals() have everyone."
+    ]
+
+
+def _of_detail(fitted: Fitted) -> list[str]:
+    """How roughly worlds are worked out, where that is not exact."""
+    claim = fitted.claim
+    has_atom = any(e.moves and e.law.atom is not None for e in claim.design.equations)
+    if not (has_atom or claim.draws_worlds):
+        return []
+    drawn = f" Of more than {claim.detail.most} worlds of a person, so many are drawn." * claim.draws_worlds
+    pieces = f" What rises above an atom is cut into {claim.detail.pieces} pieces." * has_atom
+    return [
+        f"Counterfactual worlds are worked out approximately.{drawn}{pieces} Worked out more finely, CFU under Model A "
+        f"differs by {100 * detail_error(claim):.2g} % of itself."
+    ]
+
+
+def _of_degrees(fitted: Fitted) -> list[str]:
+    """Features for which not all degrees were tried."""
+    describe, settings = Describer(fitted.table), fitted.settings
+    wanted = tuple(range(1, settings.max_degree + 1))
+    named = [e.feature for e in fitted.claim.design.equations]
+    short = [n for n in named if describe.degrees(n, wanted) != wanted and n not in settings.given_degrees]
+    if not short:
+        return []
+    return [
+        f"Not all degrees up to {settings.max_degree} were tried for {', '.join(short)}: with the levels of their "
+        "parents they would have too many terms. Name one in degrees to have it."
+    ]
 
 
 def floor_sentence(fitted: Fitted) -> str:

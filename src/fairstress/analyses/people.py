@@ -265,7 +265,7 @@ class People:
 
 def people(fitted: Fitted, fit: Fit, threshold: Any = None) -> People:
     """Put everyone's two worlds under Model B side by side."""
-    table, claim, scale = fitted.table, fitted.claim, fitted.settings.predictor_scale
+    table, claim, scale = fitted.table, fitted.whole, fitted.settings.predictor_scale
     limit = None if threshold is None else read_threshold(table, threshold, scale)
     before, after, cfu = predictions(claim, fit)
     gained, lost = (np.zeros(0),) * 2 if limit is None else turned(claim, fit, limit)
@@ -310,7 +310,7 @@ def people(fitted: Fitted, fit: Fit, threshold: Any = None) -> People:
 
 
 def level_probabilities(fitted: Fitted, leaves: Leaves, n: int) -> pd.DataFrame:
-    """(n, levels) for each of n rows the probability of each counterfactual level of each ordered feature that moves."""
+    """(n, levels) the probability of each counterfactual level of each ordered feature that moves, for n rows."""
     columns = {}
     for equation in fitted.claim.design.equations:
         if equation.law.is_ordered and equation.moves:
@@ -323,7 +323,7 @@ def level_probabilities(fitted: Fitted, leaves: Leaves, n: int) -> pd.DataFrame:
 
 def worst_rows(fitted: Fitted, fit: Fit, count: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The distinct rows with the largest CFU: their predictions in both worlds, and their features in both."""
-    table, claim, coding = fitted.table, fitted.claim, fitted.table.protected
+    table, claim, coding = fitted.table, fitted.whole, fitted.table.protected
     rows, origin = coding.contrasts(table.rows)
     before, after, cfu = predictions(claim, fit)
     order = np.argsort(-cfu, kind="stable")

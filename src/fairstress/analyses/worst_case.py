@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 SCAN = 128  # points of a search's scan
+SCAN_MIXED = 48  # the same where people have several worlds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +178,7 @@ class Solver:
             self.functional,
             self.sign,
             self.search.starts,
-            SCAN,
+            SCAN_MIXED if self.claim.is_mixed else SCAN,
             self.negligible,
             along_line=self.along_line,
             ascended=steps,
@@ -216,7 +217,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
             f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
             "or a function of the frame of counterfactuals"
         )
-    claim = fitted.claim
+    claim = fitted.whole
     name = getattr(functional, "__name__", "functional")
     return OfFrame(functional, lambda fit: counterfactual_frame(fitted.table, claim.counterfactual_rows(fit)), name)
 

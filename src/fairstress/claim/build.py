@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from fairstress.claim.claim import Baseline, Claim, Context
-from fairstress.claim.evaluate import changes
+from fairstress.claim.evaluate import changes, sampled
 from fairstress.claim.spec import EXPECTED, Settings
 from fairstress.errors import DataError, FairstressError, FairstressWarning, SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.design import Describer, Design, build_design, count_values
-from fairstress.model.embedding import Input
+from fairstress.model.design import MOST_TERMS, Describer, Design, build_design, count_values
+from fairstress.model.embedding import Input, affordable, has_levels
 from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import (
     AnyPredictor,
@@ -76,6 +76,12 @@ class Fitted:
         return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
 
     @cached_property
+    def whole(self) -> Claim:
+        """The claim on everyone; where people have many worlds, numbers are means over a sample of them."""
+        moved, _ = self.table.protected.contrasts(self.table.rows)
+        return self.claim if self.claim.rows.a.size == moved.a.size else replace(self.claim, rows=moved)
+
+    @cached_property
     def completed(self) -> tuple[Claim, ...]:
         """The claim on each of several completed tables, Model B to be fitted to each apart; none of one table."""
         if self.table.table_of is None:
@@ -130,7 +136,8 @@ def _structure(
     """Choose degrees, the penalty that numbers share, and the penalties of features that are tuned on their own."""
     named = [name for name in table.graph.features if describe.has_error(name)]
     alone = [name for name in named if describe.law(name).codes or describe.law(name).atom is not None]
-    to_try = settings.degrees_to_try(named)
+    offered = settings.degrees_to_try(named)
+    to_try = {name: describe.degrees(name, offered[name]) for name in named}
     options: dict[str, Any] = {
         "describe": describe,
         "embedding": settings.embedding,
@@ -240,7 +247,8 @@ def _claim(
     )
     lens, predictor = audited or _audited(table, settings, view, model_a, folds)
     moved, _ = coding.contrasts(table.rows)
-    return Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
+    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
+    return sampled(claim, settings.random_state) if claim.is_mixed else claim
 
 
 def _on_table(fitted: Fitted, table: Table) -> Claim:
@@ -249,9 +257,7 @@ def _on_table(fitted: Fitted, table: Table) -> Claim:
     rows = table.rows.where(table.rows.weight > 0)
     pairs = _places(fitted.graph, fitted.variables)
     constant, own = settings.penalise_constant, settings.own_penalties
-    system = make_system(
-        claim.design, rows, settings.penalty or 0.0, penalise_constant=constant, own=own, pairs=pairs
-    )
+    system = make_system(claim.design, rows, settings.penalty or 0.0, penalise_constant=constant, own=own, pairs=pairs)
     return replace(claim, rows=table.protected.contrasts(rows)[0], everyone=rows, system=system)
 
 
@@ -294,9 +300,16 @@ def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source:
         "is_logistic": table.outcome_levels is not None,
         "penalise_constant": settings.penalise_constant,
     }
-    degrees, penalties = settings.predictor_degrees_to_try, settings.predictor_penalties_to_try
+    degrees, penalties = predictor_degrees(table, settings, source.inputs), settings.predictor_penalties_to_try
     degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
     return fit_predictor(table.rows, source, degree, penalty, **options)
+
+
+def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:
+    """The degrees of a predictor of some inputs that can be tried: few terms where levels make many."""
+    offered = settings.predictor_degrees_to_try
+    features = [variable for variable in inputs if variable.of != table.graph.protected]
+    return affordable(inputs, offered, MOST_TERMS) if has_levels(features) else offered
 
 
 def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:

@@ -17,7 +17,7 @@ from fairstress.model.fit import Fit, System
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.system import Likelihood
-from fairstress.model.tree import grow, model_residuals
+from fairstress.model.tree import DETAIL, Detail, grow, model_residuals
 from fairstress.model.view import Lens, RawColumns
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
@@ -36,6 +36,8 @@ class Claim:
     view: Lens
     predictor: AnyPredictor
     measure: Measure = SQUARED
+    detail: Detail = DETAIL  # how finely worlds are worked out, where people have several
+    draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
@@ -68,7 +70,8 @@ class Claim:
         """The worlds of a block of people under versions of Model B; where people have several, under the one given."""
         if self.is_mixed:
             (fit,) = fits
-            return grow(self.design, self.model_a, fit, factual, residuals=not isinstance(self.view, RawColumns))
+            looks = not isinstance(self.view, RawColumns)
+            return grow(self.design, self.model_a, fit, factual, self.detail, residuals=looks)
         return worlds(self.design, self.model_a.weights, np.array([fit.weights for fit in fits]), factual)
 
     def side_by_side(self, fits: Sequence[Fit], factual: FactualBlock) -> Iterator[tuple[slice, Worlds]]:

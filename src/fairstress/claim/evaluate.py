@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -16,10 +16,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fairstress.claim.claim import Claim
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array, Rows, sample
 from fairstress.model.fit import Fit
 from fairstress.model.mixed import DIFFERENCE, MixedSystem
 from fairstress.model.system import Likelihood
+from fairstress.model.tree import Detail
 from fairstress.threads import one_thread
 
 KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
@@ -166,6 +167,34 @@ def changes(claim: Claim, fit: Fit, weigh: Callable[[Rows], Array]) -> tuple[Arr
         parts.append((change, counterfactual.weights(weigh(block.block))))
     change, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
     return change, weight
+
+
+SOME = 1000  # rows on which worlds are worked out more finely, to see what that changes
+
+
+WORLDS = 200_000  # of all people together; where they have more, CFU is a mean over a sample of them
+
+
+def sampled(claim: Claim, seed: int | None) -> Claim:
+    """The claim on as many people as have not too many worlds, drawn by their weights, and whether worlds are drawn."""
+    some = replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
+    finer = replace(some, detail=Detail(claim.detail.pieces, 4 * claim.detail.most))
+    count, more = (one.counterfactual_rows(claim.model_a).owner.size for one in (some, finer))
+    people = int(WORLDS * some.rows.a.size / count)
+    marked = replace(claim, draws_worlds=count != more)
+    if claim.rows.a.size <= 1.5 * people:
+        return marked
+    return replace(marked, rows=sample(claim.rows, people, np.random.default_rng(seed or 0)))
+
+
+def detail_error(claim: Claim) -> float:
+    """How much CFU under Model A changes, relative to itself, where worlds are worked out more finely, on some rows."""
+    some = replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
+    values = []
+    for detail in (claim.detail, claim.detail.finer()):
+        change, weight = changes(replace(some, detail=detail), claim.model_a, lambda block: block.weight)
+        values.append(float(change**2 @ weight))
+    return abs(values[1] - values[0]) / max(values[1], 1e-300)
 
 
 def turned(claim: Claim, fit: Fit, threshold: float) -> tuple[Array, Array]:

@@ -32,7 +32,7 @@ class Settings:
     >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, random_state=0)
     >>> audit.settings.degrees, audit.settings.penalty, audit.settings.predictor_degree
-    ({'x': 1, 'z': 1}, 0.0, 3)
+    ({'x': 1, 'z': 1}, 0.0, 2)
     """
 
     degrees: dict[str, int] = field(hash=False)  # of the structural equations, by feature
@@ -50,6 +50,7 @@ class Settings:
     embedding: EmbeddingFactory = Polynomial.of  # makes the embedding of an equation
     user_predictor: UserPredictor | None = None  # the user's own predictor, where it is audited
     own_penalties: dict[str, float] = field(default_factory=dict, hash=False)  # of features tuned on their own
+    given_degrees: frozenset[str] = frozenset()  # features whose degree the analyst gave
     ordered_residuals: str = EXPECTED  # what the predictor sees of ordered features that descend from A
 
     @property

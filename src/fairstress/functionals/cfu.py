@@ -44,7 +44,8 @@ class CFU:
 
     def has_slope(self, claim: Claim) -> bool:
         """Whether both the predictor and the measure have one."""
-        return claim.measure.slope is not None and claim.predictor.gradient != NO_GRADIENT
+        smooth = claim.predictor.gradient != NO_GRADIENT and not claim.draws_worlds
+        return claim.measure.slope is not None and smooth
 
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""

@@ -50,8 +50,8 @@ class MeanEffect:
         return total / self.n
 
     def has_slope(self, claim: Claim) -> bool:
-        """Always."""
-        return True
+        """Unless worlds are drawn."""
+        return not claim.draws_worlds
 
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
@@ -121,8 +121,8 @@ class Difference:
         return self.first.values(claim, fits) - self.second.values(claim, fits)
 
     def has_slope(self, claim: Claim) -> bool:
-        """Always."""
-        return True
+        """Where the first has one."""
+        return self.first.has_slope(claim)
 
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """First less second, and the same of their derivatives."""
@@ -160,7 +160,7 @@ def _direct_alone(claim: Claim, column: int) -> Claim:
 def effect(
     table: Table, claim: Claim, feature: str, kind: str = TOTAL, level: Any = None, of: Any = None
 ) -> Functional:
-    """An effect of the protected attribute on a feature, in the feature's units, or on the share of a level ``of`` it."""
+    """An effect of the protected attribute on a feature, in its units, or on the share of people with a level of it."""
     makers: dict[str, Callable[..., Functional]] = {
         TOTAL: total_effect,
         DIRECT: direct_effect,
@@ -205,8 +205,8 @@ def _direct_slope(table: Table, claim: Claim, j: int, ends: tuple[float, float] 
 def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> Difference:
     """Total effect less direct effect."""
     name = f"indirect effect of {table.protected.name} on {_aim(feature, of)}"
-    parts = (make(table, claim, feature, level, of) for make in (total_effect, direct_effect))
-    return Difference(*parts, name)
+    total = total_effect(table, claim, feature, level, of)
+    return Difference(total, direct_effect(table, claim, feature, level, of), name)
 
 
 def _aim(feature: str, of: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,9 +65,17 @@ class Table:
         """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits."""
         if self.dropped is not None and read_folds(cv, self.n_counted).way == SPLITS:
             raise SettingError("cv holds splits, but missing is 'drop', which changes rows' positions: give a number")
-        rows = self.rows
-        parts = cut(cv, rows.a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
+        rows, a = self.rows, self._group_places()
+        parts = cut(cv, a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
         return [_gather(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def _group_places(self) -> Array:
+        """Numbers for the groups that do not depend on the reference."""
+        coding, a = self.protected, self.rows.a
+        if coding.levels is None or coding.is_ordered:
+            return a
+        place = {coding.code(level): i for i, level in enumerate(sorted(coding.levels, key=str))}
+        return np.array([place[code] for code in a.tolist()], dtype=float)
 
     def of_table(self, number: int) -> Table:
         """One of several completed tables, its people with their whole weight."""

@@ -10,8 +10,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairstress.errors import DataError, SettingError
-from fairstress.inputs.frames import take_columns
+from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.frames import column_names, take_columns
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.missing import Dropped, describe_missing, drop_incomplete
 from fairstress.inputs.rows import Array, IntArray
@@ -81,10 +81,15 @@ def _read_cluster(cluster: Any, frame: Any, n: int, copies: int) -> Any:
     if cluster is None:
         return None if copies == 1 else np.tile(np.arange(n), copies)
     if isinstance(cluster, str):
+        names = column_names(frame)
+        if cluster not in names:
+            raise DataError(
+                f"cluster names '{cluster}', which is not a column of the data{did_you_mean(cluster, names)}"
+            )
         return np.asarray(take_columns(frame, (cluster,))[cluster].to_list(), dtype=object)
     labels = np.asarray(cluster)
     if labels.shape != (n,):
-        raise DataError(f"cluster has shape {labels.shape}, but the data have {n} rows: give a column, or one label each")
+        raise DataError(f"cluster has shape {labels.shape}, but the data have {n} rows: give one label for each")
     return np.tile(labels, copies)
 
 

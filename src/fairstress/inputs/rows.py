@@ -83,7 +83,7 @@ def seen_by(rows: Rows, columns: Sequence[int], *, protected: bool) -> Rows:
     a = rows.a if protected else np.full_like(rows.a, rows.a[0])
     first, row_of = distinct(a, rows.x[:, wanted])
     x = np.zeros((first.size, rows.x.shape[1]), order="F")
-    x[:, wanted] = rows.x[np.ix_(first, wanted)]
+    x[:, wanted] = rows.x[first][:, wanted]
     weight = np.bincount(row_of, rows.weight).astype(float)
     nothing = np.zeros_like(weight)
     return Rows(a[first], rows.a_cf[first], x, weight, nothing, nothing)

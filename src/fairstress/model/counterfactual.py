@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +36,13 @@ class Worlds:
     owner: IntArray | None = None  # (l,) the person of each world; None: each has one, l = r
     probability: Array | None = None  # (l,) of each world; None: 1
 
-    def of_people(self, values: Array) -> Array:
+    def of_people(self, values: Any) -> Any:
         """Give each world the value (r,) of its person."""
         return values if self.owner is None else values[self.owner]
 
     def weights(self, weight: Array) -> Array:
         """(l,) the weight of each world: its person's, shared by probability."""
-        return weight if self.probability is None else self.of_people(weight) * self.probability
+        return weight if self.probability is None else np.asarray(self.of_people(weight) * self.probability)
 
     def people(self) -> Rows:
         """The factual person of each world."""

@@ -15,15 +15,26 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.embedding import ByGroup, Embedding, EmbeddingFactory, Input, constant_columns
+from fairstress.model.embedding import (
+    ByGroup,
+    Embedding,
+    EmbeddingFactory,
+    Input,
+    affordable,
+    constant_columns,
+    has_levels,
+)
+
+MOST_TERMS = 200  # of an equation, or a predictor, that sees indicators of a feature's levels
+FEWER_TERMS = 60  # of an equation that is fitted by likelihood
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """What is seen of a variable's latent error: all of it, through cuts into levels, or only above an atom.
 
-    A number is ``x = phi'w + sigma e``, with sigma and w of each group's own where there are groups. An ordered variable
-    is level k where ``tau_(k-1) < phi'theta + e <= tau_k``. A number with an atom is seen where it lies above it.
+    A number is ``x = phi'w + sigma e``, with sigma and w of each group's own where there are groups. An ordered
+    variable is level k where ``tau_(k-1) < phi'theta + e <= tau_k``. A number with an atom is seen above it.
     """
 
     codes: tuple[float, ...] = ()  # of an ordered variable's levels, ascending; none for a number
@@ -167,9 +178,7 @@ class Design:
         """The same with no edge called fair."""
         return replace(self, equations=tuple(equation.unlabelled() for equation in self.equations))
 
-    def penalties(
-        self, penalty: float, *, penalise_constant: bool, own: Mapping[str, float] | None = None
-    ) -> Array:
+    def penalties(self, penalty: float, *, penalise_constant: bool, own: Mapping[str, float] | None = None) -> Array:
         """(D,) the ridge penalty of each weight: the equation's own, where it has one, otherwise the shared one."""
         of = own or {}
         parts = [
@@ -290,6 +299,19 @@ class Describer:
         graph = self.table.graph
         in_pair = any(name in pair for pair in graph.pairs)
         return self.table.kinds[name].name == NUMBER or in_pair or name in graph.descendants(graph.protected)
+
+    def entering(self, name: str) -> list[Input]:
+        """What an embedding must know of the parents of a variable, the protected attribute first."""
+        parents = self.table.graph.parents(name)
+        return [variable for parent in parents for variable in self(parent)]
+
+    def degrees(self, name: str, degrees: Sequence[int]) -> tuple[int, ...]:
+        """The degrees of a feature's equation that can be tried: few terms where levels make many, or fits are slow."""
+        inputs, law = self.entering(name), self.law(name)
+        if law.is_ordered or law.atom is not None:
+            return affordable(inputs, degrees, FEWER_TERMS)
+        others = [variable for variable in inputs if variable.of != self.table.graph.protected]
+        return affordable(inputs, degrees, MOST_TERMS) if has_levels(others) else tuple(degrees)
 
     @property
     def group_names(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -98,6 +99,17 @@ class ByGroup:
 def constant_columns(embedding: Embedding) -> tuple[int, ...]:
     """Which columns are constants: the first, or one for each level of the protected attribute."""
     return embedding.constants if isinstance(embedding, ByGroup) else (0,)
+
+
+def affordable(inputs: Sequence[Input], degrees: Sequence[int], most: int) -> tuple[int, ...]:
+    """The degrees with at most so many terms, and always the lowest; indicators of levels make many."""
+    kept = [d for d in degrees if math.comb(len(inputs) + d, d) <= most]
+    return tuple(kept) or (min(degrees),)
+
+
+def has_levels(inputs: Sequence[Input]) -> bool:
+    """Whether some inputs are indicators of a feature's levels."""
+    return any(variable.level is not None for variable in inputs)
 
 
 EmbeddingFactory = Callable[[Sequence[Input], int], Embedding]

@@ -1,8 +1,8 @@
 """Latent errors: what a model knows of them for each person, a value or an interval.
 
-Every variable with an error has a standard normal one, e. Of a number it is known, ``e = (x - phi'w) / sigma``, with the
-group's own sigma and w where it has such. Of an ordered variable at level k it lies between ``tau_(k-1) - phi'theta``
-and ``tau_k - phi'theta``; of a number at its atom below ``(atom - phi'w) / sigma``.
+Every variable with an error has a standard normal one, e. Of a number it is known, ``e = (x - phi'w) / sigma``, with
+the group's own sigma and w where it has such. Of an ordered variable at level k it lies between
+``tau_(k-1) - phi'theta`` and ``tau_k - phi'theta``; of a number at its atom below ``(atom - phi'w) / sigma``.
 """
 
 from __future__ import annotations

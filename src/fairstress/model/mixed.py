@@ -1,7 +1,7 @@
 """Model A and Model B where some errors are seen in intervals only, or have a scale for each group.
 
-The coordinates z are, variable by variable, ``u = 1/sigma`` and ``theta = w/sigma`` of a number, theta and cuts tau of an
-ordered variable: known errors ``e_C`` and the ends of intervals are linear in them. With ``K = P_DC P_CC^-1`` and
+The coordinates z are, variable by variable, ``u = 1/sigma`` and ``theta = w/sigma`` of a number, theta and cuts tau
+of an ordered variable: known errors ``e_C`` and the ends of intervals are linear in them. With ``K = P_DC P_CC^-1`` and
 ``S = P_DD - K P_CD`` a person adds to the log likelihood
 
 ``log N(e_C; 0, P_CC) + sum log u + log Pr(lower - K e_C < e_D - K e_C <= upper - K e_C),   e_D - K e_C ~ N(0, S)``.
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array, IntArray, Rows, seen_by
+from fairstress.inputs.rows import Array, IntArray, Rows, join, seen_by
 from fairstress.model.design import Design, Moments, side_by_side, structural_moments
 from fairstress.model.embedding import constant_columns
 from fairstress.model.fit import Fit, Mask, System, best_fit, fit_independent
@@ -34,6 +34,8 @@ SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other mini
 ROUGH = 1e-4  # the same for a fit that others start from
 DIFFERENCE = 1e-6  # of a correlation, in derivatives by it
 EPSILON = float(np.finfo(float).eps)
+LEAST_SCALE = -5.0  # logarithm of the smallest scale to start from, where few people show an error
+UNSEEN = 1e-3  # people whom a level that nobody has is given, so that its cuts stay apart
 KEPT = 2**26  # numbers of all lines that are kept in memory, half a gigabyte
 
 
@@ -45,7 +47,9 @@ class Coordinates:
     u: tuple[slice, ...]  # by variable
     theta: tuple[slice, ...]
     tau: tuple[slice, ...]
-    free: tuple[IntArray, ...]  # which weights of each variable are free: an ordered one's cuts take its constants' place
+    free: tuple[
+        IntArray, ...
+    ]  # which weights of each variable are free: an ordered one's cuts take its constants' place
     size: int
 
     @classmethod
@@ -66,7 +70,7 @@ class Coordinates:
     def scale_of(self) -> tuple[IntArray, IntArray]:
         """Coordinates that are theta of a number, and the u that each is measured by."""
         theta, u = [], []
-        for part, own, place in zip(self.layout.parts, self.u, self.theta, strict=True):
+        for own, place in zip(self.u, self.theta, strict=True):
             count = own.stop - own.start
             if count:
                 theta.append(np.arange(place.start, place.stop))
@@ -247,6 +251,22 @@ def _added(first: Pattern, second: Pattern) -> Pattern:
     )
 
 
+def with_all_levels(rows: Rows, layout: Layout) -> Rows:
+    """Let somebody, of next to no weight, have each level that nobody of these people has."""
+    parts = [rows]
+    heaviest = rows.where(slice(int(rows.weight.argmax()), int(rows.weight.argmax()) + 1))
+    for part in layout.parts:
+        law, column = part.equation.law, part.equation.column
+        if not law.is_ordered or column < 0:
+            continue
+        there = np.bincount(law.level_of(rows.x[:, column]), rows.weight, minlength=len(law.codes)) > 0
+        for code in np.array(law.codes)[~there]:
+            x = np.array(heaviest.x)
+            x[:, column] = code
+            parts.append(replace(heaviest, x=x, weight=np.array([UNSEEN])))
+    return rows if len(parts) == 1 else join(parts)
+
+
 # ---------------------------------------------------------------- the system
 
 
@@ -273,12 +293,12 @@ class MixedSystem:
         for v, part in enumerate(layout.parts):
             costs[at.theta[v]] = every[part.weights][at.free[v]]
         features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
-        whole = cls(MixedRows(rows, at), features, costs, tuple(pairs))
+        whole = cls(MixedRows(with_all_levels(rows, layout), at), features, costs, tuple(pairs))
         return replace(whole, tied=Tied.of(whole))
 
     def of_rows(self, design: Design, rows: Rows, share: float) -> MixedSystem:
         """The same of some of the rows, the penalty scaled by their share."""
-        data = MixedRows(rows, self.data.coordinates)
+        data = MixedRows(with_all_levels(rows, self.layout), self.data.coordinates)
         moments = structural_moments(rows, design.equations)
         features = replace(self.features, moments=moments, penalties=share * self.features.penalties)
         some = replace(self, data=data, features=features, penalties=share * self.penalties, tied=None)
@@ -300,7 +320,7 @@ class MixedSystem:
         return self.data.coordinates.layout
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """Fit at each of the correlations (g, V, V), from some other fit; what P does not touch stays as it is there."""
+        """Fit at each of the correlations (g, V, V), from some other fit; what P does not touch stays as it is."""
         if self.tied is not None:
             return self.tied.fits(self, P, start, check_minima=check_minima)
         z = self.data.coordinates.from_fit(start)
@@ -353,7 +373,7 @@ class MixedSystem:
             M = Moments(B[np.ix_(d, d)], -B[d, g : g + 1], B[g : g + 1, g : g + 1], np.zeros(1), float(n[g]))
             lam = self.penalties[at.u[v].start + d]
             alone = fit_independent(System(M, np.zeros(width, dtype=np.intp), lam))
-            z[at.u[v].start + g] = np.exp(-alone.log_scales[0])
+            z[at.u[v].start + g] = np.exp(-max(float(alone.log_scales[0]), LEAST_SCALE))
             z[at.u[v].start + d] = alone.weights * z[at.u[v].start + g]
 
     def _sums(self, v: int) -> tuple[Array, Array]:
@@ -512,9 +532,9 @@ class Tied:
         z, inner = whole.data.coordinates.from_fit(start), self._inner(whole, start)
         parts = self.system.fits(P[:, self.members][:, :, self.members], inner, check_minima=check_minima)
         if "rest" not in whole._known:  # what the others add to -2 log likelihood, whatever P is
-            whole._known["rest"] = whole.deviance(replace(start, correlation=np.eye(P.shape[1]))) - self.system.deviance(
-                replace(inner, correlation=np.eye(len(self.members)))
-            )
+            whole._known["rest"] = whole.deviance(
+                replace(start, correlation=np.eye(P.shape[1]))
+            ) - self.system.deviance(replace(inner, correlation=np.eye(len(self.members))))
         return [self._outer(whole, z, part, one) for part, one in zip(parts, P, strict=True)]
 
     def nearby(self, whole: MixedSystem, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit]]:
@@ -593,9 +613,7 @@ def _ends(block: PatternBlock, shape: _Shape, z: Array) -> tuple[Array, Array]:
     return np.where(block.open_below, -np.inf, ends[:, :d]), np.where(block.open_above, np.inf, ends[:, d:])
 
 
-def _add_curvature(
-    H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array, linked: Mask
-) -> None:
+def _add_curvature(H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array, linked: Mask) -> None:
     """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w that move linked ends, with C (r, 2d, 2d)."""
     for i, (first, k) in enumerate(zip(block.lines, moves, strict=True)):
         if not k.any():
@@ -608,4 +626,3 @@ def _add_curvature(
             H[first.where, second.where] += part
             if second is not first:
                 H[second.where, first.where] += part.T
-

@@ -48,7 +48,9 @@ class StructuralModel:
     log_likelihood: float  # without the penalty
     status: Status  # how the fit ended
     cuts: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))  # by (feature, level below the cut)
-    probability_error: float = 0.0  # relative error of probabilities; not 0 where more than three ordered errors are tied
+    probability_error: float = (
+        0.0  # relative error of probabilities; not 0 where more than three ordered errors are tied
+    )
 
     def __repr__(self) -> str:
         count, likelihood = len(self.weights), f"log likelihood {self.log_likelihood:.2f}"
@@ -124,4 +126,6 @@ def _one_per_world(table: Table, frame: pd.DataFrame, owner: IntArray, origin: I
     first = np.cumsum(count) - count
     copies = count[contrasts]
     step = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
-    return frame.iloc[np.repeat(first[contrasts], copies) + step].set_axis(table.index[np.repeat(persons, copies)], axis=0)
+    worlds = frame.iloc[np.repeat(first[contrasts], copies) + step]
+    labelled: pd.DataFrame = worlds.set_axis(table.index[np.repeat(persons, copies)], axis=0)
+    return labelled

@@ -79,11 +79,9 @@ def choose_latent(
     """Choose degree and penalty of one feature whose error is seen in intervals, by held-out log likelihood."""
     if len(degrees) == len(penalties) == 1:
         return degrees[0], penalties[0]
-    losses = np.full((len(degrees), len(penalties)), np.inf)
+    losses = np.empty((len(degrees), len(penalties)))
     for i, degree in enumerate(degrees):
         equation = build_equation(graph, name, degree, describe, embedding)
-        if i and len(equation.embedding.terms) > MOST_TERMS:
-            break
         losses[i] = _latent_losses(folds, equation, penalties, penalise_constant)
     row, column = np.unravel_index(int(losses.argmin()), losses.shape)
     return degrees[int(row)], penalties[int(column)]
@@ -110,8 +108,6 @@ def choose_predictor(
 
 
 # ---------------------------------------------------------------- scores
-
-MOST_TERMS = 60  # of an equation that is fitted by likelihood, beyond degree 1
 
 
 def _latent_losses(

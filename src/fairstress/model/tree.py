@@ -1,10 +1,10 @@
 """Counterfactual worlds where some errors are known as intervals only: a tree for each person, with probabilities.
 
-With A set to a', a number whose error is known follows at once. An ordered feature takes level k where its error lies in
-the overlap of its own interval and of level k's, features below follow in each branch. A number at its atom stays there
-or rises above it: that part of its interval is cut into pieces, each with the piece's mean. The branches part a person's
-intervals, so that a world's probability is that of its overlaps given the known errors, over the sum of all the
-person's worlds'.
+With A set to a', a number whose error is known follows at once. An ordered feature takes level k where its error lies
+in the overlap of its own interval and of level k's, features below follow in each branch. A number at its atom stays
+there or rises above it: that part of its interval is cut into pieces, each with the piece's mean. The branches part a
+person's intervals, so that a world's probability is that of its overlaps given the known errors, over the sum of all
+the person's worlds'.
 """
 
 from __future__ import annotations
@@ -18,14 +18,29 @@ from scipy import special
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model import counterfactual
 from fairstress.model.counterfactual import FactualBlock, Worlds
-from fairstress.model.design import Design, Equation
-from fairstress.model.fit import Fit
+from fairstress.model.design import Design
+from fairstress.model.fit import Fit, Mask
 from fairstress.model.latent import Error, Layout, Part, components, errors, interval_mean, patterns, residual
 from fairstress.model.rectangle import rectangles
 
-PIECES = 8  # of an atom's interval that rises above the atom
+RARE = 1e-5  # a branch of a smaller share, as if errors were independent, is cut off; what is left adds up to 1
 TOUCH = 1e-12  # intervals that overlap by no more than this do so by rounding
-MOST = 256  # worlds of a person; of more, so many are drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How finely worlds are worked out."""
+
+    pieces: int = 4  # of an atom's interval that rises above the atom
+    most: int = 256  # worlds of a person; of more, so many are drawn
+
+    def finer(self) -> Detail:
+        """Twice as many pieces, and four times as many worlds."""
+        return Detail(2 * self.pieces, 4 * self.most)
+
+
+DETAIL = Detail()
+COARSE = Detail(2, 64)  # enough to tell hills apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +56,8 @@ class Branches:
 
     def take(self, which: IntArray) -> Branches:
         """Some of the branches, or some of them several times."""
-        arrays = (self.owner, self.x, self.lower, self.upper, self.share, self.drawn)
-        return Branches(*(np.array(array[which]) for array in arrays))
+        rest = (self.x, self.lower, self.upper, self.share, self.drawn)
+        return Branches(self.owner[which], *(np.array(array[which]) for array in rest))
 
 
 def model_residuals(design: Design, fit: Fit, block: Rows) -> Array:
@@ -57,7 +72,9 @@ def model_residuals(design: Design, fit: Fit, block: Rows) -> Array:
     return eps
 
 
-def grow(design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock, *, residuals: bool = True) -> Worlds:
+def grow(
+    design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock, detail: Detail = DETAIL, *, residuals: bool = True
+) -> Worlds:
     """All worlds of a block of people with A set to another value under one version of Model B.
 
     False residuals are left out where nobody looks at them.
@@ -67,7 +84,7 @@ def grow(design: Design, fit_A: Fit, fit_B: Fit, factual: FactualBlock, *, resid
     branches = _roots(block, known)
     for v, part in enumerate(layout.parts):
         if part.equation.column >= 0 and part.equation.moves:
-            branches = _thinned(_branch(branches, v, part, fit_B, known[v], block))
+            branches = _thinned(_branch(branches, v, part, fit_B, known, block, detail.pieces), detail.most)
     probability = _probabilities(branches, known, fit_B.correlation)
     eps = _false_residuals(layout, fit_A, branches, factual) if residuals else branches.x
     return Worlds(factual, branches.x[None], eps[None], {}, {}, branches.owner, probability)
@@ -94,9 +111,11 @@ def _false_residuals(layout: Layout, fit_A: Fit, branches: Branches, factual: Fa
 # ---------------------------------------------------------------- one feature
 
 
-def _branch(branches: Branches, v: int, part: Part, fit: Fit, own: Error, block: Rows) -> Branches:
+def _branch(
+    branches: Branches, v: int, part: Part, fit: Fit, known: Sequence[Error], block: Rows, pieces: int
+) -> Branches:
     """Give a feature its counterfactual values; where its error is an interval, a branch for each that it can take."""
-    equation, people = part.equation, block.where(branches.owner)
+    equation, people, own = part.equation, block.where(branches.owner), known[v]
     index = equation.values(people.a_cf, branches.x, people) @ part.w(fit)
     if equation.law.is_ordered:
         return _levels(branches, v, part, fit, index)
@@ -111,7 +130,9 @@ def _branch(branches: Branches, v: int, part: Part, fit: Fit, own: Error, block:
         return branches
     at_atom = own.is_interval[branches.owner]
     branches.x[:, equation.column] = np.where(at_atom, equation.law.atom, np.maximum(value, equation.law.atom))
-    return _above_atom(branches, v, equation, equation.law.atom, index, sigma, at_atom)
+    center, width = (given[branches.owner] for given in _given_known(v, known, fit.correlation))
+    above = _Above(v, equation.column, equation.law.atom, index, sigma, center, width, pieces)
+    return _above_atom(branches, above, at_atom)
 
 
 def _levels(branches: Branches, v: int, part: Part, fit: Fit, index: Array) -> Branches:
@@ -127,34 +148,65 @@ def _levels(branches: Branches, v: int, part: Part, fit: Fit, index: Array) -> B
     return _within(grown, v, edges[level] - shifted, edges[level + 1] - shifted)
 
 
-def _above_atom(
-    branches: Branches, v: int, equation: Equation, atom: float, index: Array, sigma: Array, at_atom: Array
-) -> Branches:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Above:
+    """What lies above an atom in the counterfactual world, branch by branch."""
+
+    v: int
+    column: int
+    atom: float
+    index: Array  # (l,)
+    sigma: Array  # (l,)
+    center: Array  # (l,) mean of the error given the known ones
+    width: Array  # (l,) its deviation
+    pieces: int
+
+    @property
+    def threshold(self) -> Array:
+        """The error above which the feature lies above its atom."""
+        return np.asarray((self.atom - self.index) / self.sigma)
+
+
+def _above_atom(branches: Branches, above: _Above, at_atom: Mask) -> Branches:
     """People at the atom whose counterfactual may lie above it: the atom, and pieces of what lies above."""
-    threshold = (atom - index) / sigma
-    rises = np.flatnonzero(at_atom & (threshold < branches.upper[:, v]))
+    v, center, width = above.v, above.center, above.width
+    rises = np.flatnonzero(at_atom & (above.threshold < branches.upper[:, v]))
     if not rises.size:
         return branches
-    where = np.repeat(rises, PIECES)
+    where = np.repeat(rises, above.pieces)
     pieces = branches.take(where)
-    edges = _pieces(threshold[rises], branches.upper[rises, v])  # (rises, PIECES + 1)
+    start, end = ((e[rises] - center[rises]) / width[rises] for e in (above.threshold, branches.upper[:, v]))
+    edges = _pieces(start, end, above.pieces)  # (rises, pieces + 1)
     low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-    mean = interval_mean(low, high, np.ones(low.size, dtype=bool))
-    pieces.x[:, equation.column] = np.maximum(index[where] + sigma[where] * mean, atom)
-    stays = _within(branches, v, np.full(index.size, -np.inf), np.where(at_atom, threshold, np.inf))
+    mean = center[where] + width[where] * interval_mean(low, high, np.ones(low.size, dtype=bool))
+    low, high = center[where] + width[where] * low, center[where] + width[where] * high
+    pieces.x[:, above.column] = np.maximum(above.index[where] + above.sigma[where] * mean, above.atom)
+    nothing = np.full(at_atom.size, -np.inf)
+    stays = _within(branches, v, nothing, np.where(at_atom, above.threshold, np.inf))
     return _joined(stays, _within(pieces, v, low, high))
 
 
-def _pieces(low: Array, high: Array) -> Array:
+def _given_known(v: int, known: Sequence[Error], P: Array) -> tuple[Array, Array]:
+    """(r,) mean and deviation of an error that lies in an interval, given the errors that are known."""
+    center, width = np.zeros(known[v].lower.size), np.ones(known[v].lower.size)
+    for rows, C, D in patterns([e.is_interval for e in known]):
+        if v in D and C:
+            k = np.linalg.solve(P[np.ix_(C, C)], P[C, v])
+            center[rows] = np.column_stack([known[c].lower[rows] for c in C]) @ k
+            width[rows] = np.sqrt(1.0 - P[v, C] @ k)
+    return center, width
+
+
+def _pieces(low: Array, high: Array, count: int) -> Array:
     """Cut intervals into pieces of equal probability."""
     turned = low > -high
     a, b = np.where(turned, -high, low), np.where(turned, -low, high)
     log_a, log_b = special.log_ndtr(a), special.log_ndtr(b)
-    shares = np.linspace(0, 1, PIECES + 1)
+    shares = np.linspace(0, 1, count + 1)
     log_p = log_b[:, None] + np.log(np.maximum(shares + (1 - shares) * np.exp(log_a - log_b)[:, None], 1e-300))
     edges = special.ndtri_exp(np.minimum(log_p, -1e-300))
     edges[:, 0], edges[:, -1] = a, b
-    return np.where(turned[:, None], -edges[:, ::-1], edges)
+    return np.asarray(np.where(turned[:, None], -edges[:, ::-1], edges))
 
 
 def _within(branches: Branches, v: int, low: Array, high: Array) -> Branches:
@@ -187,15 +239,17 @@ def _counted(count: IntArray) -> IntArray:
 # ---------------------------------------------------------------- too many worlds
 
 
-def _thinned(branches: Branches) -> Branches:
-    """Of a person with more worlds than MOST, draw so many by fixed points, each with a chance by its share."""
+def _thinned(branches: Branches, most: int) -> Branches:
+    """Cut off what hardly ever happens; of a person with more worlds than most, draw so many by fixed points."""
+    if (branches.share < RARE).any():
+        branches = branches.take(np.flatnonzero(branches.share >= RARE))
     count = np.bincount(branches.owner)
-    crowded = count[branches.owner] > MOST
+    crowded = count[branches.owner] > most
     if not crowded.any():
         return branches
     share = branches.share / np.bincount(branches.owner, branches.share)[branches.owner]
-    chance = np.where(crowded, np.minimum(1.0, MOST * share), 1.0)
-    passed = np.cumsum(chance)  # owners stand side by side: fixed points at 1/2, 3/2, ... keep about MOST of each
+    chance = np.where(crowded, np.minimum(1.0, most * share), 1.0)
+    passed = np.cumsum(chance)  # owners stand side by side: fixed points at 1/2, 3/2, ... keep at most so many of each
     kept = np.flatnonzero((np.floor(passed + 0.5) > np.floor(passed - chance + 0.5)) | (chance >= 1))
     drawn = branches.take(kept)
     drawn.drawn[:] *= chance[kept]
@@ -235,7 +289,7 @@ def _overlaps(
     D, K, S = [D[i] for i in kept], K[kept], S[np.ix_(kept, kept)]
     e = np.column_stack([known[v].lower[owner] for v in C]) if C else np.zeros((owner.size, 0))
     mean = e @ K.T
-    lower, upper = branches.lower[np.ix_(where, D)] - mean, branches.upper[np.ix_(where, D)] - mean
+    lower, upper = branches.lower[where][:, D] - mean, branches.upper[where][:, D] - mean
     return rectangles(lower, upper, (S + S.T) / 2).log_probability
 
 

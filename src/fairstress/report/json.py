@@ -147,7 +147,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
     if schema == 1:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
-    content = {"notes": [], **content}
+    content = {**content, "notes": content.get("notes", [])}
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -215,7 +215,7 @@ def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:
 def _people(data: ReportData) -> list[dict[str, Any]]:
     names = data.audit.graph.features
     shown = data.people_features
-    columns = {(name, world): [_plain(v) for v in shown[name, world].tolist()] for name, world in shown.columns}
+    columns: dict[Any, list[Any]] = {key: [_plain(v) for v in shown[key]] for key in shown.columns}
     features = [
         [
             {"name": name, **{world: columns[name, world][i] for world in ("factual", "counterfactual")}}
@@ -253,7 +253,7 @@ def _data(audit: Audit) -> dict[str, Any]:
         "outcome_levels": [_plain(v) for v in table.outcome_levels] if table.outcome_levels else None,
         "outcome_variance": audit.fitted.outcome_variance,
         "kinds": _kinds(audit),
-        "left_out": _left_out(audit),
+        "left_out": _dropped(audit),
         "completed_tables": len(audit.fitted.completed) or None,
     }
 
@@ -272,7 +272,7 @@ def _kinds(audit: Audit) -> list[dict[str, Any]]:
     ]
 
 
-def _left_out(audit: Audit) -> dict[str, Any] | None:
+def _dropped(audit: Audit) -> dict[str, Any] | None:
     """People with missing values who were left out, where there are any."""
     dropped = audit.fitted.table.dropped
     if dropped is None:
@@ -299,7 +299,7 @@ def _model(audit: Audit) -> dict[str, Any]:
     model = audit.model_a
     weights = model.weights.rename("weight").reset_index().to_dict("records")
     scales = {str(name): float(value) for name, value in model.scales.items()}
-    cuts = [{"feature": f, "up_to": level, "cut": float(cut)} for (f, level), cut in model.cuts.items()]
+    cuts = model.cuts.rename("cut").rename_axis(["feature", "up_to"]).reset_index().to_dict("records")
     likelihood = {"log_likelihood": model.log_likelihood, "status": str(model.status)}
     return {"weights": weights, "scales": scales, "cuts": cuts, **likelihood}
 

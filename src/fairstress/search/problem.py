@@ -16,11 +16,12 @@ from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array, Rows, sample
 from fairstress.model.fit import Fit
 from fairstress.model.system import system_of_batch
+from fairstress.model.tree import COARSE
 from fairstress.options import DIFFERENCES
 from fairstress.search.sets import CorrelationSet
 
 SAMPLE = 4096  # people in a sample of the rows
-SAMPLE_MIXED = 2048  # the same where people have several worlds, and fits take as long as these
+SAMPLE_MIXED = 1024  # the same where people have several worlds, and fits take as long as these
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
 
 
@@ -81,7 +82,7 @@ def _refitted(claim: Claim, rows: Rows, rng: np.random.Generator) -> Claim:
     """A claim on some of the rows, with models that are fitted to a sample of people."""
     drawn = sample(claim.everyone, SAMPLE_MIXED, rng)
     system = system_of_batch(claim.system, claim.design, drawn, drawn.n / claim.everyone.n)
-    return replace(claim, rows=rows, everyone=drawn, system=system, model_a=system.independent())
+    return replace(claim, rows=rows, everyone=drawn, system=system, model_a=system.independent(), detail=COARSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

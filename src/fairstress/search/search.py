@@ -72,6 +72,9 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
     )
     values = problem.values(chosen)
     climbed: list[End] = []
+    if problem.claim.is_mixed and not problem.has_slopes:  # climbing on takes too long: the best of all is given
+        top = int(values.argmax())
+        return [(chosen[top], float(values[top]), Status.CONVERGED)]
     for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
         best = max((end[1] for end in climbed), default=-np.inf)
         if climbed and values[i] < best - NEAR * abs(best):

@@ -151,10 +151,10 @@ def _predictors(audit: Audit) -> str:
     own = f"{nominal} under Model A" if on_residuals else f"{audit.cfu({}):.7f}"
     rows = [(f"{name} (audited)", predictor.degree, predictor.penalty, predictor.r2, own)]
     rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]
-    wide = max(24, *(len(name) + 2 for name, *_ in rows))
-    lines = [f"{'Predictor':{wide}}{'degree':>7}{'penalty':>11}{measure:>20}{'unfairness':>18}"]
+    wide, last = max(24, *(len(name) + 2 for name, *_ in rows)), max(18, len(own) + 2)
+    lines = [f"{'Predictor':{wide}}{'degree':>7}{'penalty':>11}{measure:>20}{'unfairness':>{last}}"]
     lines += [
-        f"{name:{wide}}{_number(degree, 'd'):>7}{_number(penalty, '.5g'):>11}{_number(r2, '.5f'):>20}{unfair:>18}"
+        f"{name:{wide}}{_number(degree, 'd'):>7}{_number(penalty, '.5g'):>11}{_number(r2, '.5f'):>20}{unfair:>{last}}"
         for name, degree, penalty, r2, unfair in rows
     ]
     whom = "audited" if audit.robust_predictor is None else "fair"

@@ -33,12 +33,12 @@ def correlation_reading(benchmarks: Benchmarks, cause: HiddenCause) -> str:
         f"As sensemakr counts, that is a partial R2 of {cause.r2_first:.3g} with the first variable and of "
         f"{cause.r2_second_given_first:.3g} with the second given the first."
     )
-    latent = next((b.latent for b in benchmarks.found if b.latent), None)
+    latent = list(dict.fromkeys(name for b in benchmarks.found for name in b.latent_ends))
     behind = (
-        f"Of {latent} it is the latent error behind the threshold; sensemakr has no such R2, since it takes the first "
-        "variable as it is observed."
+        f"Of {_join(latent)} it is the latent error behind the threshold; sensemakr has no such R2, since it takes "
+        "variables as they are observed."
     )
-    parts = [need] + [partial] * any(not b.latent for b in benchmarks.found) + [behind] * bool(latent)
+    parts = [need] + [partial] * any(not b.latent_ends for b in benchmarks.found) + [behind] * bool(latent)
     return fill(" ".join([*parts, *(_times(b, p) for b in benchmarks.found)]))
 
 
@@ -48,7 +48,7 @@ def correlation_reading(benchmarks: Benchmarks, cause: HiddenCause) -> str:
 def _benchmark(b: Benchmark, multiples: Iterable[float]) -> str:
     first, second = b.pair
     name = b.name if b.members == (b.name,) else f"{b.name} ({_join(b.members)})"
-    errors = [f"{end}'s{' latent' * (end == b.latent)}" for end in b.pair]
+    errors = [f"{end}'s{' latent' * (end in b.latent_ends)}" for end in b.pair]
     shares = f"{_percent(b.r2_first)} of the variance of {errors[0]} error and {_percent(b.r2_second)} of {errors[1]}"
     head = f"{first} <-> {second}, {name}. Omitted from the equations, it explains {shares}, and "
     if not b.in_model:

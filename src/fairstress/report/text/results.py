@@ -94,16 +94,21 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
             f"the whole set is {worst.scan_value:.4g}."
         )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
-    spread = ""
+    return [sentence for sentence in (f"{value} {where}", *_precision(worst), data, sure, end) if sentence]
+
+
+def _precision(worst: WorstCase) -> list[str]:
+    """How far the value differs between completed tables, and how rough its probabilities are."""
+    sentences = []
     if worst.imputation_deviation is not None:
-        spread = f"Between the completed tables it differs with a standard deviation of {worst.imputation_deviation:.3g}."
-    rough = ""
+        size = f"{worst.imputation_deviation:.3g}"
+        sentences.append(f"Between the completed tables it differs with a standard deviation of {size}.")
     if worst.fit.error:
-        rough = (
-            "More than three ordered errors are tied: their probabilities are found by quasi-Monte-Carlo with a relative "
-            f"error of about {worst.fit.error:.1g}."
+        sentences.append(
+            "More than three ordered errors are tied: their probabilities are found by quasi-Monte-Carlo, with a "
+            f"relative error of about {worst.fit.error:.1g}."
         )
-    return [sentence for sentence in (f"{value} {where}", spread, rough, data, sure, end) if sentence]
+    return sentences
 
 
 def curve_summary(curve: Curve) -> str:
@@ -139,7 +144,8 @@ def finding_text(finding: Finding, variance: float) -> str:
     pairs = _join(f"{a} <-> {b}" for a, b in finding.pairs)
     many = len(finding.pairs) > 1
     if finding.verdict is Verdict.CANNOT_MATTER:
-        verdict = f"{pairs} {'together cannot' if many else 'cannot'} matter: CFU is 0 at every correlation."
+        stays = "stays at its value under Model A" if np.isnan(finding.cfu_model_a) else _stays(finding.cfu_model_a)
+        verdict = f"{pairs} {'together cannot' if many else 'cannot'} matter: CFU {stays} at every correlation."
         return f"{verdict} {finding.reason}"
     where = _join(f"{a} <-> {b} {p:+.2f}" for (a, b), p in finding.correlation.items())
     if finding.cfu is None:
@@ -153,6 +159,10 @@ def finding_text(finding: Finding, variance: float) -> str:
         verdict = f"{pairs} {'together move' if many else 'moves'} CFU: it is {finding.cfu:.3g}{share} at {where}"
         verdict += f", and {finding.cfu_model_a:.3g} under Model A." if finding.cfu_model_a else "."
     return " ".join(part for part in (verdict, finding.reason, finding.advice) if part)
+
+
+def _stays(nominal: float) -> str:
+    return f"stays at {nominal:.3g}, its value under Model A," if nominal else "is 0"
 
 
 def _of_variance(cfu: float, variance: float, sentence: str) -> str:
@@ -230,7 +240,7 @@ def _likelihood(profile: Profile) -> str:
     if profile.is_absorbed:
         return ""
     best = int(profile.log_likelihood.argmax())
-    change = profile.log_likelihood[best] - profile.context.log_likelihood
+    change = round(float(profile.log_likelihood[best]) - profile.context.log_likelihood, 1) + 0.0
     change_text = f"{abs(change):.1f} {'above' if change >= 0 else 'below'} Model A's"
     head = f"The log likelihood is highest at correlation {profile.correlation[best]:g}, {change_text}"
     if profile.reflects_threshold:
