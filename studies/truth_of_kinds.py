@@ -317,8 +317,10 @@ WORDS = """# Estimates at the true correlation, kind by kind
 
 CFU and the total effect of the attribute on the last feature, estimated from the table at the true P, less those of the
 counterfactuals that were drawn with it: the mean difference over the draws, in standard errors over the draws, and the
-slope of the log root mean square difference in log n, which is -1/2 where nothing but chance is left. The last two
-columns say how far CFU at a wrong P is from the truth; 0 % where no correlation among the features can matter.
+slope of the log root mean square difference in log n, which is -1/2 where nothing but chance is left (it is known to
+about 0.08). The last two columns say how far CFU at a wrong P is from the truth, at a smaller n: where no correlation
+among the features can matter, and the attribute is free, that is chance alone, the same for both. All cases share their
+seeds, so that rows are not independent of each other.
 """
 
 OTHERS = """

@@ -173,7 +173,7 @@ class Walk:
     def toml(self, content: str) -> None:
         path = self.folder / "audit.toml"
         path.write_text(content, encoding="utf-8")
-        assert read_settings(path).data.exists()
+        assert all(data.exists() for data in read_settings(path).data)
 
     def sh(self, lines: str) -> None:
         self.printed = "".join(map(self.command, lines.splitlines()))

@@ -13,7 +13,7 @@ from fairstress.claim.evaluate import evaluate, model_b
 from fairstress.functionals.cfu import CFU
 from fairstress.model import rectangle, tree
 from fairstress.model.latent import Layout, errors
-from fairstress.model.tree import grow
+from fairstress.model.tree import DETAIL, Detail, grow
 
 EDGES = "a -> x1, x2, x3; x1 -> x2, x3; x2 -> x3"
 TIED = "a <-> x1; a <-> x2; a <-> x3; x1 <-> x2 <-> x3; x1 <-> x3"
@@ -38,10 +38,10 @@ def audit_of(kinds: dict[str, str], n: int = 200, *, tied: bool = True, penalty:
     return fs.Audit.fit(frame, graph, kinds=kinds, penalty=penalty, **given)
 
 
-def worlds_at(claim, fit):
+def worlds_at(claim, fit, detail=DETAIL):
     """The worlds of everyone, all in one block."""
     (factual,) = claim.blocks()
-    return grow(claim.design, claim.model_a, fit, factual)
+    return grow(claim.design, claim.model_a, fit, factual, detail)
 
 
 @pytest.fixture(scope="module", params=list(MIXES))
@@ -185,7 +185,8 @@ def test_a_world_that_is_a_persons_only_one_is_certain():
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 2.0), (-30.5, -30.0), (29.0, 30.0), (0.0, 1e-6), (-40.0, 40.0)])
 def test_pieces_of_an_interval_have_equal_probabilities(low, high):
-    edges = tree._pieces(np.array([low]), np.array([high]))[0]
+    edges = tree._pieces(np.array([low]), np.array([high]), 8)[0]
+    assert edges.shape == (9,)
     assert (edges[0], edges[-1]) == (low, high)
     assert (np.diff(edges) > 0).all()
     below = stats.norm.logcdf(edges if low <= -high else -edges[::-1])
@@ -220,9 +221,13 @@ def test_people_at_an_atom_are_integrated_over_their_error(p):
         return total / one.cdf(top)
 
     exact = np.array([expected(i) for i in people])
-    # each of eight pieces stands at its mean: what varies within it is lost
-    np.testing.assert_allclose(square[people].mean(), exact.mean(), rtol=0.01)
-    np.testing.assert_allclose(square[people], exact, rtol=0.05)
+    # each of four pieces stands at its mean: what varies within it is lost, a sixteenth of it in as many pieces again
+    np.testing.assert_allclose(square[people].mean(), exact.mean(), rtol=0.025)
+    np.testing.assert_allclose(square[people], exact, rtol=0.1)
+    fine = worlds_at(claim, fit, Detail(pieces=16))
+    square = fine.mean((fine.x_cf[0, :, 1] - x[fine.owner]) ** 2)
+    np.testing.assert_allclose(square[people].mean(), exact.mean(), rtol=0.0025)
+    np.testing.assert_allclose(square[people], exact, rtol=0.02)
 
 
 # ---------------------------------------------------------------- too many worlds
@@ -243,10 +248,8 @@ def crowded():
 
 
 def test_of_too_many_worlds_some_are_drawn_whose_means_are_off_by_no_more_than_chance(crowded, monkeypatch):
-    monkeypatch.setattr(tree, "MOST", 10_000)
-    every = worlds_at(*crowded)
-    monkeypatch.setattr(tree, "MOST", 16)
-    some = worlds_at(*crowded)
+    monkeypatch.setattr(tree, "RARE", 0.0)
+    every, some = (worlds_at(*crowded, Detail(most=most)) for most in (10_000, 16))
     many = np.bincount(every.owner) > 16
     assert many.sum() > 100
     assert np.bincount(some.owner).max() <= 17
@@ -259,6 +262,47 @@ def test_of_too_many_worlds_some_are_drawn_whose_means_are_off_by_no_more_than_c
         within = np.sqrt(np.maximum(every.mean(values**2) - every.mean(values) ** 2, 0.0))[many]
         # what as many independent draws would have: fixed points do better, capped chances worse
         assert off[many].std() < 1.5 * within.mean() / np.sqrt(16)
+
+
+def test_worlds_that_hardly_ever_happen_are_cut_off_and_change_next_to_nothing(crowded, monkeypatch):
+    some = worlds_at(*crowded, Detail(most=10_000))
+    monkeypatch.setattr(tree, "RARE", 0.0)
+    every = worlds_at(*crowded, Detail(most=10_000))
+    assert some.owner.size < every.owner.size
+    means = [worlds.mean(worlds.x_cf[0].sum(axis=1)) for worlds in (some, every)]
+    np.testing.assert_allclose(*means, atol=1e-2)
+    assert np.abs(means[0] - means[1]).mean() < 1e-4
+
+
+def mean_squares(claim, fit) -> np.ndarray:
+    """(r,) the mean square of the sum of all changes: of features with the attribute as only parent, at P = I."""
+    rows, layout = claim.rows, Layout.of(claim.design)
+    mean, variance = np.zeros(rows.a.size), np.zeros(rows.a.size)
+    for part, own in zip(layout.parts, errors(layout, fit, rows), strict=True):
+        edges = part.edges(fit) - (part.equation.values(rows.a_cf, rows.x) @ part.w(fit))[:, None]
+        ends = [np.clip(side, own.lower[:, None], own.upper[:, None]) for side in (edges[:, :-1], edges[:, 1:])]
+        p = stats.norm.cdf(ends[1]) - stats.norm.cdf(ends[0])
+        p /= p.sum(axis=1, keepdims=True)
+        change = np.array(part.equation.law.codes) - rows.x[:, part.equation.column][:, None]
+        first, second = ((p * change**k).sum(axis=1) for k in (1, 2))
+        mean, variance = mean + first, variance + second - first**2
+    return mean**2 + variance
+
+
+@pytest.mark.parametrize("m", [6, 12, 20])
+def test_of_many_features_as_many_worlds_are_drawn_as_give_each_persons_mean_square(m):
+    names = [f"x{j + 1}" for j in range(m)]
+    edges = [("a", name) for name in names]
+    graph = fs.CausalGraph(edges=edges, pairs=[("x1", "x2")], protected="a", outcome="y")
+    kinds, cuts = dict.fromkeys(names, "ordered"), dict.fromkeys(names, (-1.2, -0.4, 0.4, 1.2))
+    weights = {name: {"a": 0.35} for name in names}
+    frame = fs.datasets.simulate(graph, 200, kinds=kinds, cuts=cuts, weights=weights, random_state=0).frame
+    options = {"degrees": dict.fromkeys(names, 1), "predictor_degree": 1, "predictor_penalty": 1.0}
+    claim = fs.Audit.fit(frame, graph, kinds=kinds, penalty=0, **options).fitted.claim
+    worlds, exact = worlds_at(claim, claim.model_a), mean_squares(claim, claim.model_a)
+    found = worlds.mean((worlds.x_cf[0] - claim.rows.x[worlds.owner]).sum(axis=1) ** 2)
+    assert found.mean() == pytest.approx(exact.mean(), rel=0.005)
+    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.03 * exact.mean()
 
 
 # ---------------------------------------------------------------- derivatives by P

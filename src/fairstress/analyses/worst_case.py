@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 SCAN = 128  # points of a search's scan
-SCAN_MIXED = 48  # the same where people have several worlds
+SCAN_MIXED = 32  # the same where people have several worlds
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -121,6 +121,7 @@ class Claim:
     def condition(self) -> float:
         """The worst condition number among the equations' Gram matrices, in unit-norm columns."""
         scale = np.sqrt(np.diag(self.gram))
+        scale = np.where(scale > 0, scale, 1.0)  # a term that is 0 for everyone
         unit = self.gram / np.outer(scale, scale)
         numbers = zip(self.design.equations, self.design.slices, strict=True)
         conditions = [float(np.linalg.cond(unit[s, s])) for e, s in numbers if not e.law.is_ordered]

@@ -15,6 +15,7 @@ from scipy import special
 
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design, Equation, side_by_side
+from fairstress.model.embedding import constant_columns
 from fairstress.model.fit import Fit, Mask
 
 INDEPENDENT = 1e-14  # a covariance up to this is rounding
@@ -40,6 +41,12 @@ class Part:
     def edges(self, fit: Fit) -> Array:
         """(L + 1,) the cuts between its levels, with both infinities."""
         return np.concatenate([[-np.inf], fit.cuts[self.cuts], [np.inf]])
+
+
+def free_weights(part: Part) -> IntArray:
+    """Which weights of a variable are free: an ordered one's cuts stand for its constants."""
+    every = np.arange(len(part.equation.embedding.terms))
+    return np.delete(every, constant_columns(part.equation.embedding)) if part.equation.law.is_ordered else every
 
 
 @dataclass(frozen=True, slots=True, eq=False)

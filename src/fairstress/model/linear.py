@@ -28,6 +28,7 @@ def ridge(G: Array, c: Array, penalties: Array) -> Array:
 def dependent_column(G: Array) -> int | None:
     """Find a column that the others determine, from its Gram matrix; None where all are independent."""
     scale = np.sqrt(np.diag(G))
+    scale = np.where(scale > 0, scale, 1.0)  # a column that is 0 for everyone
     _, R, order = linalg.qr(G / np.outer(scale, scale), pivoting=True)
     pivots = np.abs(np.diag(R))
     tiny = pivots <= 10 * G.shape[0] * np.finfo(float).eps * pivots[0]

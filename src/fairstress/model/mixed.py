@@ -22,9 +22,8 @@ from scipy import special
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray, Rows, join, seen_by
 from fairstress.model.design import Design, Moments, side_by_side, structural_moments
-from fairstress.model.embedding import constant_columns
 from fairstress.model.fit import Fit, Mask, System, best_fit, fit_independent
-from fairstress.model.latent import Layout, Part, components, patterns, seen
+from fairstress.model.latent import Layout, Part, components, free_weights, patterns, seen
 from fairstress.model.rectangle import rectangles
 from fairstress.model.threshold import solve_definite
 
@@ -55,7 +54,7 @@ class Coordinates:
     @classmethod
     def of(cls, layout: Layout) -> Coordinates:
         """Lay out the coordinates, variable by variable."""
-        free = tuple(_free(part) for part in layout.parts)
+        free = tuple(free_weights(part) for part in layout.parts)
         laws = [part.equation.law for part in layout.parts]
         widths = [n for law, own in zip(laws, free, strict=True) for n in (law.n_scales, own.size, law.n_cuts)]
         places = side_by_side(widths)
@@ -103,12 +102,6 @@ class Coordinates:
         return Fit(weights, scales, P, log_likelihood, objective, status, cuts, error)
 
 
-def _free(part: Part) -> IntArray:
-    every = np.arange(len(part.equation.embedding.terms))
-    fixed = list(constant_columns(part.equation.embedding)) if part.equation.law.is_ordered else []
-    return np.delete(every, fixed)
-
-
 def _joined(parts: Sequence[IntArray]) -> IntArray:
     return np.concatenate([np.zeros(0, dtype=np.intp), *parts]).astype(np.intp)
 
@@ -135,6 +128,7 @@ class PatternBlock:
     open_below: Mask  # (r, d) intervals without a lower end
     open_above: Mask  # (r, d) intervals without an upper end
     weight: Array
+    side_by_side: Array  # (r, q) the columns of all lines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,7 +200,8 @@ class MixedRows:
         for i, v in enumerate(intervals):
             more, below[:, i], above[:, i] = self._interval(block, v, i)
             lines += more
-        return PatternBlock(pattern, tuple(lines), below, above, block.weight)
+        columns = np.asfortranarray(np.hstack([line.X for line in lines]))
+        return PatternBlock(pattern, tuple(lines), below, above, block.weight, columns)
 
     def _known(self, block: Rows, v: int, position: int) -> Line:
         """``e = u x - phi'theta``, with the u of a person's group."""
@@ -406,6 +401,9 @@ class MixedSystem:
         at, status = self._place(P), Status.STEP_LIMIT
         F, g, H, error = self._objective(z, at, 2)
         for _ in range(MAX_STEPS):
+            if not (np.isfinite(F) and np.isfinite(H).all()):
+                status = Status.STALLED
+                break
             step = -solve_definite(H, g)
             decrease = -float(g @ step) / 2
             length = min(1.0, 0.9 * self._longest(z, step))
@@ -614,15 +612,15 @@ def _ends(block: PatternBlock, shape: _Shape, z: Array) -> tuple[Array, Array]:
 
 
 def _add_curvature(H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array, linked: Mask) -> None:
-    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w that move linked ends, with C (r, 2d, 2d)."""
-    for i, (first, k) in enumerate(zip(block.lines, moves, strict=True)):
-        if not k.any():
-            continue
-        along, reach = curvature @ k, linked[k != 0].any(axis=0)  # (r, 2d), (2d,)
-        for second, other in zip(block.lines[: i + 1], moves[: i + 1], strict=True):
-            if not (reach & (other != 0)).any():
-                continue
-            part = first.X.T @ (second.X * (along @ other)[:, None])
-            H[first.where, second.where] += part
-            if second is not first:
-                H[second.where, first.where] += part.T
+    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w, end by end of the intervals, with C (r, 2d, 2d)."""
+    widths = [line.X.shape[1] for line in block.lines]
+    K, where = np.array(moves), _joined([np.arange(line.where.start, line.where.stop) for line in block.lines])
+    of_line = np.repeat(np.arange(len(widths)), widths)
+    total = np.zeros((where.size, where.size))
+    for end in range(K.shape[1]):
+        moved = np.any(K[of_line][:, linked[end]] != 0, axis=1)  # columns of lines that move a linked end
+        mine = K[of_line, end] != 0
+        coefficient = (curvature[:, end] @ K.T)[:, of_line[moved]]
+        part = block.side_by_side[:, mine].T @ (block.side_by_side[:, moved] * coefficient)
+        total[np.ix_(mine, moved)] += part * K[of_line, end][mine, None]
+    np.add.at(H, (where[:, None], where[None, :]), total)

@@ -414,7 +414,7 @@ def _order(R: Array) -> IntArray:
     while left.size:
         sd = np.sqrt(np.diag(C))
         correlated = ((C / np.outer(sd, sd)) ** 2).sum(axis=0)
-        k = int(np.lexsort((sd.round(9), -correlated.round(9)))[0])
+        k = int(np.lexsort((sd.round(4), -correlated.round(4)))[0])
         order = np.append(order, left[k])
         rest = np.delete(np.arange(left.size), k)
         C, left = C[np.ix_(rest, rest)] - np.outer(C[rest, k], C[k, rest]) / C[k, k], left[rest]

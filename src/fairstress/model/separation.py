@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import linalg
 
 from fairstress.errors import DataError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import IntArray
 from fairstress.model.design import Design, Equation
 from fairstress.model.fit import Fit
-from fairstress.model.latent import Layout, Part, seen
+from fairstress.model.latent import Layout, Part, error, free_weights, seen
+from fairstress.model.linear import independent_columns
+from fairstress.model.rectangle import rectangles
 
-FARTHEST = 12.0  # standard deviations of the latent error that an index may run over: beyond it levels are certain
+HELD = 1e-9  # curvature, relative to that of a normal error, below which nothing holds a weight
 
 
 def check_separation(design: Design, model_a: Fit, table: Table, penalty: float) -> None:
@@ -19,14 +22,31 @@ def check_separation(design: Design, model_a: Fit, table: Table, penalty: float)
     if design.is_plain:
         return
     for part in Layout.of(design).parts:
-        if part.equation.law.is_ordered and _reach(part, model_a, table) > FARTHEST:
+        if part.equation.law.is_ordered and _least_curvature(part, model_a, table) < HELD:
             raise DataError(_sentence(part, table, penalty))
 
 
-def _reach(part: Part, fit: Fit, table: Table) -> float:
+def _least_curvature(part: Part, fit: Fit, table: Table) -> float:
+    """The least eigenvalue of ``sum w h phi phi'`` against ``sum w phi phi'``: how much the weakest direction is held.
+
+    h is the curvature of a person's log probability in the index: it falls to 0 where the level is certain.
+    """
     rows = table.rows.where(table.rows.weight > 0)
-    index = [part.equation.values(block.a, block.x) @ part.w(fit) for block in rows.blocks()]
-    return float(np.ptp(np.concatenate(index)))
+    free = free_weights(part)
+    if not free.size:
+        return 1.0
+    G, N = np.zeros((free.size, free.size)), np.zeros((free.size, free.size))
+    for block in rows.blocks():
+        phi = part.equation.values(block.a, block.x)
+        known = error(part, fit, block.a, seen(part, block), phi)
+        ends = rectangles(known.lower[:, None], known.upper[:, None], np.eye(1), derivatives=2)
+        assert ends.hessian is not None
+        h = -ends.hessian.sum(axis=(1, 2))
+        own = phi[:, free]
+        G += (own * (block.weight * h)[:, None]).T @ own
+        N += (own * block.weight[:, None]).T @ own
+    kept = independent_columns(N)
+    return float(linalg.eigh(G[np.ix_(kept, kept)], N[np.ix_(kept, kept)], eigvals_only=True)[0])
 
 
 def _sentence(part: Part, table: Table, penalty: float) -> str:

@@ -23,7 +23,8 @@ from fairstress.model.fit import Fit, Mask
 from fairstress.model.latent import Error, Layout, Part, components, errors, interval_mean, patterns, residual
 from fairstress.model.rectangle import rectangles
 
-RARE = 1e-5  # a branch of a smaller share, as if errors were independent, is cut off; what is left adds up to 1
+RARE = 1e-10  # a branch of a smaller share, as if errors were independent, is cut off; what is left adds up to 1
+GOLDEN = 0.6180339887498949
 TOUCH = 1e-12  # intervals that overlap by no more than this do so by rounding
 
 
@@ -31,7 +32,7 @@ TOUCH = 1e-12  # intervals that overlap by no more than this do so by rounding
 class Detail:
     """How finely worlds are worked out."""
 
-    pieces: int = 4  # of an atom's interval that rises above the atom
+    pieces: int = 8  # of an atom's interval that rises above the atom
     most: int = 256  # worlds of a person; of more, so many are drawn
 
     def finer(self) -> Detail:
@@ -40,7 +41,7 @@ class Detail:
 
 
 DETAIL = Detail()
-COARSE = Detail(2, 64)  # enough to tell hills apart
+COARSE = Detail(2, 16)  # enough to tell hills apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,19 +242,40 @@ def _counted(count: IntArray) -> IntArray:
 
 def _thinned(branches: Branches, most: int) -> Branches:
     """Cut off what hardly ever happens; of a person with more worlds than most, draw so many by fixed points."""
-    if (branches.share < RARE).any():
-        branches = branches.take(np.flatnonzero(branches.share >= RARE))
+    share = _standing(branches)
+    if (share < RARE).any():
+        branches = branches.take(np.flatnonzero(share >= RARE))
+        share = _standing(branches)
     count = np.bincount(branches.owner)
     crowded = count[branches.owner] > most
     if not crowded.any():
         return branches
-    share = branches.share / np.bincount(branches.owner, branches.share)[branches.owner]
-    chance = np.where(crowded, np.minimum(1.0, most * share), 1.0)
-    passed = np.cumsum(chance)  # owners stand side by side: fixed points at 1/2, 3/2, ... keep at most so many of each
-    kept = np.flatnonzero((np.floor(passed + 0.5) > np.floor(passed - chance + 0.5)) | (chance >= 1))
+    chance = np.where(crowded, _chances(branches.owner, share, most), 1.0)
+    # fixed points at 1/2, 3/2, ... along a person's branches, in an order with which no pattern of levels keeps step
+    order = np.lexsort((_counted(count[count > 0]) * GOLDEN % 1, branches.owner))
+    passed = np.cumsum(chance[order])
+    met = (np.floor(passed + 0.5) > np.floor(passed - chance[order] + 0.5)) | (chance[order] >= 1)
+    kept = np.sort(order[met])
     drawn = branches.take(kept)
     drawn.drawn[:] *= chance[kept]
     return drawn
+
+
+def _standing(branches: Branches) -> Array:
+    """(l,) the share of each branch in its person, as if errors were independent; drawn ones stand for others too."""
+    worth = branches.share / branches.drawn
+    return np.asarray(worth / np.bincount(branches.owner, worth)[branches.owner])
+
+
+def _chances(owner: IntArray, share: Array, most: int) -> Array:
+    """(l,) chances by share that add up to most for each person, none above 1."""
+    chance = np.minimum(1.0, most * share)
+    for _ in range(8):  # what is cut at 1 goes to the others
+        free = np.where(chance < 1, share, 0.0)
+        room = most - np.bincount(owner, chance >= 1)
+        left = np.maximum(np.bincount(owner, free), 1e-300)
+        chance = np.where(free > 0, np.minimum(1.0, free * (room / left)[owner]), 1.0)
+    return np.asarray(chance)
 
 
 # ---------------------------------------------------------------- probabilities

@@ -21,7 +21,7 @@ from fairstress.options import DIFFERENCES
 from fairstress.search.sets import CorrelationSet
 
 SAMPLE = 4096  # people in a sample of the rows
-SAMPLE_MIXED = 1024  # the same where people have several worlds, and fits take as long as these
+SAMPLE_MIXED = 512  # the same where people have several worlds, and fits take as long as these
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
 
 
@@ -71,8 +71,11 @@ class Problem:
         rows = self.claim.rows
         if isinstance(self.functional, OfFrame):
             return self
-        if self.claim.is_mixed and rows.a.size > 2 * SAMPLE_MIXED:
-            return replace(self, claim=_refitted(self.claim, sample(rows, SAMPLE_MIXED, rng), rng), precision=1e-3)
+        if self.claim.is_mixed:
+            size = SAMPLE_MIXED if self.has_slopes else SAMPLE_MIXED // 2
+            if rows.a.size <= 1.5 * size:
+                return self
+            return replace(self, claim=_refitted(self.claim, sample(rows, size, rng), rng), precision=1e-3)
         if rows.a.size <= 2 * SAMPLE:
             return self
         return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)

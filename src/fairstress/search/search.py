@@ -30,6 +30,9 @@ ENOUGH = 3  # ascents that agree on the best value end the search
 FINAL = 4  # ends on the sample that may be climbed again with all rows
 MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
+ROUGHER = 0.06  # the same where each value takes long
+FEW = 3  # points that are compared with all rows where each takes long
+FEW_SIGNS = 16  # sign patterns that are tried there
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -42,14 +45,17 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         on_scan = problem.values(points)
         ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
     elif len(members.pairs) == 1:
-        points, on_scan = line(problem)
-        ends = peaks(problem, points, on_scan)
+        coarse = problem.on_sample(rng) if problem.claim.is_mixed else problem
+        points, on_scan = line(coarse)
+        ends = peaks(coarse, points, on_scan)
     else:
         # fits always see all rows; of many rows a sample tells the hills apart, and the highest are climbed with all
-        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=ROUGH)
+        rough = ROUGHER if problem.claim.is_mixed else ROUGH
+        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=rough)
         points = members.scan(problem.scan, rng)
         on_scan = coarse.values(points)
-        ends = _from_starts(coarse, points, on_scan, inherited, rng)
+        climb_all = problem.has_slopes or not problem.claim.is_mixed
+        ends = (_from_starts if climb_all else _few_starts)(coarse, points, on_scan, inherited, rng)
     n_starts, n_agreeing = len(ends), _agreeing(ends)
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
     if coarse is not problem:
@@ -140,6 +146,19 @@ def _from_starts(
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
     return ends
+
+
+def _few_starts(
+    problem: Problem, scanned: Array, on_scan: Array, inherited: Sequence[Array], rng: np.random.Generator
+) -> list[End]:
+    """Go uphill from the best few of sign patterns, scan and earlier solutions: for values that take long to find."""
+    members = problem.members
+    earlier = [members.project(p) for p in inherited]
+    own = np.array([*earlier, *members.extremes(_signs(problem, rng)[:FEW_SIGNS]), members.project(members.centre())])
+    points, values = np.concatenate([own, scanned]), np.concatenate([problem.values(own), on_scan])
+    best = _apart(problem, points, values, FEW)
+    untouched = [(points[i], float(values[i]), Status.CONVERGED) for i in best]
+    return [*untouched, _ascend(problem, points[best[0]])]
 
 
 def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:
