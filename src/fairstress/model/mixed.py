@@ -275,6 +275,7 @@ class MixedSystem:
     pairs: tuple[tuple[int, int], ...]  # positions in P
     tied: Tied | None = None  # the variables of pairs alone, where others do not depend on P
     _known: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    _tangents: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -322,12 +323,23 @@ class MixedSystem:
         theta, _ = self.data.coordinates.scale_of()
         if not (check_minima and self.penalties[theta].any()):
             tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
-            return [self._fit(one, z, tolerance) for one in P]
+            return [self._fit(one, self._ahead(one, z, start), tolerance) for one in P]
         ends = [replace(self, penalties=factor * self.penalties) for factor in (1e-4, 1e4)]
         return [
             best_fit([self._fit(one, side) for side in (z, *(end._coordinates(one, z) for end in ends))], self.n)
             for one in P
         ]
+
+    def _ahead(self, P: Array, z: Array, start: Fit) -> Array:
+        """Where the fit at P lies to first order, seen from the one at P = I; another fit is taken as it is."""
+        if not np.array_equal(start.correlation, np.eye(len(P))):
+            return z
+        key = z.tobytes()
+        if key not in self._tangents:
+            nearby = [self.data.coordinates.from_fit(fit) - z for _, fit in self.nearby(start)]
+            self._tangents[key] = np.array(nearby).reshape(-1, z.size) / DIFFERENCE
+        step = np.array([P[j, k] for j, k in self.pairs]) @ self._tangents[key]
+        return np.asarray(z + min(1.0, 0.5 * self._longest(z, step)) * step)
 
     def _coordinates(self, P: Array, z: Array) -> Array:
         return self.data.coordinates.from_fit(self._fit(P, z, ROUGH))
