@@ -15,7 +15,8 @@ from fairstress.model.design import structural_moments
 from fairstress.model.fit import System
 from fairstress.model.fit import fit as gaussian_fit
 from fairstress.model.latent import Layout, errors
-from fairstress.model.mixed import Coordinates, MixedSystem, is_interval
+from fairstress.model.mixed import MixedSystem
+from fairstress.model.mixed_rows import Coordinates, is_interval
 from fairstress.model.threshold import ThresholdSystem
 
 FAMILIES = {

@@ -62,6 +62,7 @@ class Profile(Tabular):
     status: tuple[Status, ...]  # how each fit ended
     context: Context  # what CFU is compared with
     reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
+    protected_levels: int = 0  # of a protected attribute seen through thresholds
     imputation_deviation: Array | None = None  # (len,) of CFU between completed tables, where there are several
 
     @property
@@ -176,6 +177,7 @@ def profile(fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = No
         status=tuple(e.fit.status for e in at),
         context=fitted.context,
         reflects_threshold=claim.has_threshold and 0 in position,
+        protected_levels=claim.protected_levels,
         imputation_deviation=between_tables(
             fitted.completed, np.array([pair_matrix(position, p, m) for p in points]), CFU()
         ),

@@ -113,6 +113,11 @@ class Claim:
         return self.design.protected is not None and self.design.protected.law.is_ordered
 
     @property
+    def protected_levels(self) -> int:
+        """How many levels the protected attribute has where it is seen through thresholds; otherwise 0."""
+        return len(self.design.protected.law.codes) if self.design.protected else 0
+
+    @property
     def gram(self) -> Array:
         """Cross-products of all features' columns, equation by equation."""
         system = self.system if isinstance(self.system, System) else self.system.features

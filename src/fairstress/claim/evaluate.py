@@ -172,7 +172,7 @@ def changes(claim: Claim, fit: Fit, weigh: Callable[[Rows], Array]) -> tuple[Arr
 SOME = 1000  # rows on which worlds are worked out more finely, to see what that changes
 
 
-WORLDS = 100_000  # of all people together; where they have more, CFU is a mean over a sample of them
+WORLDS = 200_000  # of all people together; where they have more, CFU is a mean over a sample of them
 
 
 def sampled(claim: Claim, seed: int | None) -> Claim:

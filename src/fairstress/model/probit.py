@@ -18,7 +18,7 @@ from fairstress.model.design import Design, Equation, Law
 from fairstress.model.fit import Fit, Mask
 from fairstress.model.latent import Layout, Part, seen
 from fairstress.model.linear import independent_columns
-from fairstress.model.mixed import is_interval
+from fairstress.model.mixed_rows import is_interval
 from fairstress.model.rectangle import rectangles
 from fairstress.model.threshold import solve_definite
 

@@ -253,10 +253,12 @@ def _caution(result: Profile | WorstCase) -> str:
     """What a likelihood is worth where a protected attribute with levels is confounded."""
     if not result.reflects_threshold:
         return ""
-    return (
-        ", which also reflects the assumed normality and threshold of the two-valued attribute: "
-        "it does not tell which correlation is right"
+    what = (
+        "thresholds of the ordered attribute"
+        if result.protected_levels > 2
+        else "threshold of the two-valued attribute"
     )
+    return f", which also reflects the assumed normality and {what}: it does not tell which correlation is right"
 
 
 def _objections(profile: Profile) -> str:
