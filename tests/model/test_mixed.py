@@ -10,7 +10,7 @@ from scipy import stats
 
 import fairstress as fs
 from fairstress.errors import Status
-from fairstress.model import mixed
+from fairstress.model import mixed_rows
 from fairstress.model.design import structural_moments
 from fairstress.model.fit import System
 from fairstress.model.fit import fit as gaussian_fit
@@ -264,7 +264,7 @@ def test_blocks_that_are_not_kept_in_memory_give_the_same_fit(monkeypatch):
         random_correlation(3, np.random.default_rng(8)),
     )
     kept = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0]
-    monkeypatch.setattr(mixed, "KEPT", 0)
+    monkeypatch.setattr(mixed_rows, "KEPT", 0)
     anew = system_of(claim).of_rows(claim.design, claim.rows, 1.0)
     passed = anew.fits(P[None], claim.model_a, check_minima=True)[0]
     assert not anew.data._kept
