@@ -10,7 +10,7 @@ from scipy import stats
 
 import fairstress as fs
 from fairstress.errors import Status
-from fairstress.model import mixed_rows
+from fairstress.model import mixed, mixed_rows
 from fairstress.model.design import structural_moments
 from fairstress.model.fit import System
 from fairstress.model.fit import fit as gaussian_fit
