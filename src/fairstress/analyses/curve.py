@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 PRECISION = 1e-4  # of a breaking point
+SLOW_PRECISION = 0.02  # the same where people have several worlds and the search has no derivatives
 SEARCHES = 8  # that it takes, about
 SAME_P, PAPER = "same P", "paper"  # what the name of a baseline means as a level
 
@@ -253,7 +254,8 @@ def find_breaking_point(
         return at.value - level if level <= 0 else math.sqrt(max(at.value, 0.0)) - math.sqrt(level)
 
     if low < above.p_max and excess(low) < 0:
-        optimize.brentq(excess, low, above.p_max, xtol=PRECISION / 4, rtol=1e-12)
+        slow = solve.claim.is_mixed and not solve.functional.has_slope(solve.claim)
+        optimize.brentq(excess, low, above.p_max, xtol=(SLOW_PRECISION if slow else PRECISION) / 4, rtol=1e-12)
     return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
 
 
