@@ -47,7 +47,7 @@ class MeanEffect:
             for some, counterfactual in claim.side_by_side(fits, factual):
                 x_cf = self._value(counterfactual.x_cf[..., self.column])
                 total[some] += (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
-        return total / self.n
+        return self._scale * total / self.n
 
     def has_slope(self, claim: Claim) -> bool:
         """Unless worlds are drawn."""
@@ -63,15 +63,20 @@ class MeanEffect:
             x_cf = counterfactual.x_cf[0, :, self.column]
             total += float((self._value(x_cf) - self._value(x[:, self.column])) @ weight)
             g = np.zeros_like(x)
-            g[:, self.column] = weight * self._slope(x_cf)
+            g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)
             c_w += weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_x=g)
-        return total / self.n, c_w / self.n
+        return self._scale * total / self.n, self._scale * c_w / self.n
+
+    @property
+    def _scale(self) -> float:
+        """What turns a mean of values into the table's units."""
+        return self.unit if self.value_of is None else 1.0
 
     def _value(self, x: Array) -> Array:
-        return self.unit * x if self.value_of is None else self.value_of(x)
+        return x if self.value_of is None else self.value_of(x)
 
     def _slope(self, x: Array) -> Array | float:
-        return self.unit if self.value_of is None else (self.value_of(x + STEP) - self.value_of(x - STEP)) / (2 * STEP)
+        return 1.0 if self.value_of is None else (self.value_of(x + STEP) - self.value_of(x - STEP)) / (2 * STEP)
 
     def _along(self, claim: Claim) -> Claim:
         """The claim along the paths in question, kept so that its blocks are worked out once."""
