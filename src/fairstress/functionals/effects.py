@@ -193,18 +193,18 @@ def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None, o
     if value_of is not None or claim.is_mixed:
         weight = partial(coding.effect_weight, ends=ends)
         return MeanEffect(j, unit, table.rows.n, weight, name, direct=True, value_of=value_of)
-    return Linear(unit * _direct_slope(table, claim, j, ends), name)
+    return Linear(unit * _direct_slope(table, claim, j, ends) / table.rows.n, name)
 
 
 def _direct_slope(table: Table, claim: Claim, j: int, ends: tuple[float, float] | None) -> Array:
-    """(D,) the mean change of an equation's columns."""
+    """(D,) the change of an equation's columns, added up over people."""
     position = claim.design.columns.index(j)
     equation, where = claim.design.equations[position], claim.design.slices[position]
     slope = np.zeros(claim.model_a.weights.size)
     for block in table.rows.blocks():
         start, end = ends or (block.a, table.protected.counterfactual(block.a))
         slope[where] += block.weight @ (equation.values(end, block.x) - equation.values(start, block.x))
-    return slope / table.rows.n
+    return slope
 
 
 def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> Difference:

@@ -39,7 +39,7 @@ NEAR = 0.05  # of the best value: how far below it such an end is still worth a 
 def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
     """Find the largest ``sign * functional`` within the set."""
     members = problem.members
-    coarse = problem
+    coarse, climb_all = problem, problem.has_slopes or not problem.claim.is_mixed
     if members.is_point:
         points = np.array([members.project(members.centre())])
         on_scan = problem.values(points)
@@ -49,14 +49,14 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         points, on_scan = line(coarse)
         ends = peaks(coarse, points, on_scan)
     else:
-        # fits always see all rows; of many rows a sample tells the hills apart, and the highest are climbed with all
+        # of many rows a sample tells the hills apart, and the highest are climbed with all
         rough = ROUGHER if problem.claim.is_mixed else ROUGH
         coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=rough)
         points = members.scan(problem.scan, rng)
         on_scan = coarse.values(points)
-        climb_all = problem.has_slopes or not problem.claim.is_mixed
         ends = (_from_starts if climb_all else _few_starts)(coarse, points, on_scan, inherited, rng)
-    n_starts, n_agreeing = len(ends), _agreeing(ends)
+    ascended = ends if climb_all or len(members.pairs) == 1 else ends[-1:]
+    n_starts, n_agreeing = len(ascended), _agreeing(ascended)
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
     if coarse is not problem:
         ends = _with_all_rows(problem, ends, inherited)
