@@ -105,7 +105,7 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
     name, rows, kind = equation.feature, fitted.table.rows, fitted.table.kinds[equation.feature]
     weight = rows.weight
     values = count_values(rows.x[weight > 0, equation.column])
-    if values <= FEW and kind.is_plain:
+    if values <= FEW and kind.is_plain and equation.descends:
         yield (
             f"'{name}' is taken for a number though it has {values} distinct values: kinds={{'{name}': 'ordered'}} "
             "gives counterfactual values that can occur."

@@ -84,6 +84,7 @@ class WorstCase(Tabular):
     scan_correlation: pd.DataFrame  # where that is, (m, m)
     fit: Fit = field(repr=False)  # of Model B there
     reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
+    at_points: bool = False  # whether one pair was searched at some points only, people having several worlds
     protected_levels: int = 0  # of a protected attribute seen through thresholds
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
 
@@ -250,5 +251,6 @@ def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> 
         scan_correlation=named(solution.scan_p),
         fit=fit,
         reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
+        at_points=problem.claim.is_mixed,
         protected_levels=problem.claim.protected_levels,
     )

@@ -20,7 +20,7 @@ def beyond(worst: WorstCase) -> str:
     if worst.p_max == 0:
         return ""
     further = "larger" if worst.direction == "largest" else "smaller"
-    hedge = f", {SEARCHED}" if len(worst.pairs) > 1 else ""
+    hedge = f", {SEARCHED}" if len(worst.pairs) > 1 or worst.at_points else ""
     return (
         f"So a hidden confounder within this budget can bring {_the(worst.functional)} to {worst.value:.4g}; a "
         f"{further} value takes one beyond it{hedge}.{_takes(worst)}"

@@ -87,7 +87,7 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
     change = round(-worst.log_likelihood_drop, 1) + 0.0
     data = f"The log likelihood there is {change:+.1f} against Model A's{_caution(worst)}."
     by_ascent = worst.status in (Status.LOCAL, Status.LEFT_SET, Status.OUTSIDE)
-    sure = "" if by_ascent or worst.p_max == 0 else "The whole interval was searched."
+    sure = "" if by_ascent or worst.p_max == 0 else _searched(worst)
     if sure and len(worst.pairs) > 1:
         sure = (
             f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value; the best of a scan of "
@@ -95,6 +95,10 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
         )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
     return [sentence for sentence in (f"{value} {where}", *_precision(worst), data, sure, end) if sentence]
+
+
+def _searched(worst: WorstCase) -> str:
+    return "Points along the whole interval were compared." if worst.at_points else "The whole interval was searched."
 
 
 def _precision(worst: WorstCase) -> list[str]:
