@@ -13,6 +13,7 @@ from fairstress.errors import (
 )
 from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Pairwise, Predictor, Robust, Search, Spectral
+from fairstress.resampling import Bootstrap, ReplicateWeights
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "Bootstrap",
     "CausalGraph",
     "CounterfactuallyFairClassifier",
     "CounterfactuallyFairRegressor",
@@ -31,6 +33,7 @@ __all__ = [
     "GraphError",
     "Pairwise",
     "Predictor",
+    "ReplicateWeights",
     "Robust",
     "Search",
     "SettingError",

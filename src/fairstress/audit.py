@@ -17,8 +17,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairstress import options
+from fairstress.analyses.bands.estimate import estimate_at
+from fairstress.analyses.bands.limits import Estimate
+from fairstress.analyses.bands.maxima import with_limits
+from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
+from fairstress.analyses.bounds import bounds, read_functional
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.contour import Contour, contour
 from fairstress.analyses.curve import SAME_P, BreakingPoint, Curve, breaking_point, curve
@@ -30,7 +35,7 @@ from fairstress.analyses.people import People, people
 from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
-from fairstress.analyses.worst_case import Solver, WorstCase, bounds
+from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted, build, refit
 from fairstress.claim.claim import Baseline, read_baseline
 from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
@@ -47,6 +52,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu, group_cfu
 from fairstress.functionals.decisions import EITHER, flips
 from fairstress.functionals.effects import TOTAL, coefficient, effect
+from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.data import read_table
 from fairstress.inputs.folds import Folds
@@ -58,6 +64,7 @@ from fairstress.model.user_predictor import DIGITS, read_user_predictor
 from fairstress.model.view import RawColumns
 from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust
 from fairstress.progress import Progress
+from fairstress.resampling import N_BOOT, Bootstrap, read_bootstrap
 from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
@@ -98,13 +105,13 @@ class Audit:
     Before any curve
         `notes`, `leakage`, `check`
     At one correlation
-        `cfu`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`, `imputation_deviation`
+        `cfu`, `estimate`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`, `imputation_deviation`
     Along one pair, or two
         `profile`, `contour`
     Within a budget
         `worst_case`, `curve`, `breaking_point`, `bounds`, `effects`, `frontier`, `robust`
     What can be bounded
-        `cfu_of_group`, `flips`, `effect`, `coefficient`
+        `cfu_of_group`, `relative_cfu`, `flips`, `effect`, `coefficient`
     Who
         `people`
     How strong
@@ -463,6 +470,55 @@ class Audit:
         claim = self.fitted.claim if baseline is None else read_baseline(baseline, self.baselines).claim
         return evaluate_cfu(claim, self._read(correlation)).value
 
+    def estimate(
+        self,
+        correlation: Correlation,
+        functional: Functional | Callable[[pd.DataFrame], Any] | None = None,
+        *,
+        bands: Bootstrap | int = N_BOOT,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> Estimate:
+        """CFU, or another functional of Model B, if the errors have this correlation, with its limits.
+
+        The limits are those of the deployed predictor: Model A, predictor, tuning and scaling stay as they are, and
+        what is uncertain is Model B. At ``{}``, where CFU is 0 by construction, they say what the sampling error of
+        Model A alone can make.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
+            named are 0; ``{}`` is Model A.
+        functional
+            What `cfu_of_group`, `relative_cfu`, `flips`, `effect` or `coefficient` gives, or any function from the
+            frame of `counterfactuals` to a number; default CFU.
+        bands
+            How many replicates to draw, default 200, or a `Bootstrap` value.
+        random_state
+            Seed of replicates; default that of the audit.
+        progress
+            Called with (steps done, steps in all); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse(
+        ...     "race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", max_degree=1, random_state=0)
+        >>> audit.estimate({("race", "lsat"): 0.2}, bands=100)
+        <Estimate 0.003943, at most 0.004804 (95 %)>
+        >>> audit.estimate({}, bands=100)
+        <Estimate 0, at most 9.2e-05 (95 %)>
+        """
+        replicator = self._replicator(bands, random_state)
+        if replicator is None:
+            raise SettingError(f"bands is {bands!r}: give a number of replicates, or a Bootstrap value")
+        known = (
+            CFU(name=self.settings.measure.title) if functional is None else read_functional(self.fitted, functional)
+        )
+        return estimate_at(replicator, self._read(correlation)[None], known, progress)[0]
+
     def imputation_deviation(self, correlation: Correlation, *, baseline: str | None = None) -> float:
         """How far `cfu` differs between the completed tables of a multiple imputation.
 
@@ -597,7 +653,13 @@ class Audit:
     # ------------------------------------------------------------ along one pair, or two
 
     def profile(
-        self, pair: tuple[str, str], grid: Iterable[float] | None = None, *, progress: Progress | None = None
+        self,
+        pair: tuple[str, str],
+        grid: Iterable[float] | None = None,
+        *,
+        bands: Bootstrap | int | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
     ) -> Profile:
         """CFU along a grid of correlations of one pair, all others 0: the paper's first tool.
 
@@ -607,6 +669,10 @@ class Audit:
             Two names that the graph joins by ``<->``.
         grid
             Correlations strictly between -1 and 1; default 201 points from -0.99 to 0.99.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
+        random_state
+            Seed of replicates; default that of the audit.
         progress
             Called with (steps done, steps in all); default nobody.
 
@@ -618,7 +684,7 @@ class Audit:
         >>> audit.profile(("race", "lsat"), [-0.2, 0, 0.2]).cfu.round(4).tolist()
         [0.0039, 0.0, 0.0039]
         """
-        return profile(self.fitted, pair, grid, progress)
+        return profile(self.fitted, pair, grid, progress, self._replicator(bands, random_state))
 
     def contour(
         self,
@@ -665,6 +731,7 @@ class Audit:
         *,
         budget: Budget | str = "pairwise",
         search: Search | None = None,
+        bands: Bootstrap | int | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> WorstCase:
@@ -679,8 +746,10 @@ class Audit:
             which is `Spectral`: all pairs together; or such a value with options of its own.
         search
             A `Search`, default ``Search()``: 8 starts, global.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
-            Seed of the scan and of random starts; default that of the audit.
+            Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
             Called with (ascents done, ascents planned); default nobody.
 
@@ -696,7 +765,9 @@ class Audit:
         >>> round(audit.worst_case(0.2, budget=opposite).value, 4)
         0.0039
         """
-        return Solver.of(self.fitted, budget, search, random_state)(p_max, progress=progress)
+        solve = Solver.of(self.fitted, budget, search, random_state)
+        worst, replicator = solve(p_max, progress=progress), self._replicator(bands, random_state)
+        return worst if replicator is None else replace(worst, estimate=with_limits(replicator, solve, [worst])[0])
 
     def curve(
         self,
@@ -704,6 +775,7 @@ class Audit:
         *,
         budget: Budget | str = "pairwise",
         search: Search | None = None,
+        bands: Bootstrap | int | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> Curve:
@@ -717,8 +789,10 @@ class Audit:
             ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
         search
             A `Search`, default ``Search()``.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
-            Seed of the scan and of random starts; default that of the audit.
+            Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
             Called with (budgets done, budgets in all); default nobody.
 
@@ -730,7 +804,8 @@ class Audit:
         >>> audit.curve([0, 0.1, 0.2]).to_frame()["cfu"].round(4).tolist()
         [0.0, 0.001, 0.0039]
         """
-        return curve(self.fitted, p_max, Solver.of(self.fitted, budget, search, random_state), progress)
+        solve = Solver.of(self.fitted, budget, search, random_state)
+        return curve(self.fitted, p_max, solve, progress, self._replicator(bands, random_state))
 
     def breaking_point(
         self,
@@ -740,6 +815,7 @@ class Audit:
         highest: float = 0.99,
         budget: Budget | str = "pairwise",
         search: Search | None = None,
+        bands: Bootstrap | int | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> BreakingPoint:
@@ -758,8 +834,10 @@ class Audit:
             ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
         search
             A `Search`, default ``Search()``.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
-            Seed of the scan and of random starts; default that of the audit.
+            Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
             Called with (searches done, searches planned); default nobody.
 
@@ -772,7 +850,8 @@ class Audit:
         The worst case reaches 0.01 at p_max = 0.3142 (pairwise budget).
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        return breaking_point(self.fitted, level, definition, highest, solve, progress)
+        replicator = self._replicator(bands, random_state)
+        return breaking_point(self.fitted, level, definition, highest, solve, progress, replicator)
 
     def bounds(
         self,
@@ -781,6 +860,7 @@ class Audit:
         *,
         budget: Budget | str = "pairwise",
         search: Search | None = None,
+        bands: Bootstrap | int | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[WorstCase, WorstCase]:
@@ -797,8 +877,10 @@ class Audit:
             ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
         search
             A `Search`, default ``Search()``.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
-            Seed of the scan and of random starts; default that of the audit.
+            Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
             Called with (searches done, 2); default nobody.
 
@@ -816,7 +898,8 @@ class Audit:
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
         -6.6 to -2.8
         """
-        return bounds(self.fitted, functional, p_max, budget, search, random_state, progress)
+        replicator = self._replicator(bands, random_state)
+        return bounds(self.fitted, functional, p_max, budget, search, random_state, progress, replicator)
 
     def effects(
         self,
@@ -825,6 +908,7 @@ class Audit:
         level: Any = None,
         budget: Budget | str = "pairwise",
         search: Search | None = None,
+        bands: Bootstrap | int | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
@@ -840,8 +924,10 @@ class Audit:
             ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
         search
             A `Search`, default ``Search()``.
+        bands
+            Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
-            Seed of the scan and of random starts; default that of the audit.
+            Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
             Called with (searches done, searches in all); default nobody.
 
@@ -861,7 +947,8 @@ class Audit:
            ugpa  total    -0.21 -0.21 -0.21
            lsat  total    -4.70 -6.59 -2.82
         """
-        return effects(self.fitted, p_max, level, budget, search, random_state, progress)
+        replicator = self._replicator(bands, random_state)
+        return effects(self.fitted, p_max, level, budget, search, random_state, progress, replicator)
 
     def frontier(
         self,
@@ -975,6 +1062,26 @@ class Audit:
         0.0039
         """
         return group_cfu(self.fitted.table, level, to)
+
+    def relative_cfu(self, baseline: str = "blind") -> Functional:
+        """CFU less that of a baseline at the same correlation; for `bounds` and `estimate`.
+
+        Parameters
+        ----------
+        baseline
+            Name of a baseline, default ``"blind"``.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse(
+        ...     "race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", max_degree=1, random_state=0)
+        >>> low, high = audit.bounds(audit.relative_cfu("blind"), 0.2)
+        >>> f"{low.value:.3f} to {high.value:.3f}"
+        '-0.118 to -0.045'
+        """
+        return RelativeCFU(read_baseline(baseline, self.baselines).claim, f"CFU less that of the baseline {baseline}")
 
     def flips(self, threshold: float, *, direction: str = EITHER, group: Any = None) -> Functional:
         """Share of people whose decision, prediction at or above a threshold, the counterfactual turns; for `bounds`.
@@ -1249,6 +1356,12 @@ class Audit:
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
+
+    def _replicator(self, bands: Any, random_state: Any) -> Replicator | None:
+        """What draws replicates, where limits are asked for."""
+        wanted = read_bootstrap(bands)
+        seed = self.settings.random_state if random_state is None else options.seed(random_state)
+        return None if wanted is None else Replicator(self.fitted, wanted, seed)
 
     def _made_robust(self, robust: Robust, random_state: int | None, progress: Progress | None = None) -> Audit:
         made = robust_predictor(self.fitted, robust, random_state, progress)

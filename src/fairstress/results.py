@@ -1,5 +1,6 @@
 """Every result type: the records that an audit's methods give, importable for type hints and `isinstance`."""
 
+from fairstress.analyses.bands.limits import Estimate, Replication
 from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
 from fairstress.analyses.benchmarks.strength import HiddenCause
 from fairstress.analyses.check import Check, Finding, Verdict
@@ -30,6 +31,7 @@ __all__ = [
     "Contour",
     "Curve",
     "Decisions",
+    "Estimate",
     "Extreme",
     "Finding",
     "Frontier",
@@ -39,6 +41,7 @@ __all__ = [
     "PairAlone",
     "People",
     "Profile",
+    "Replication",
     "ReportData",
     "RobustPredictor",
     "Settings",

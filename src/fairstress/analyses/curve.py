@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bands.breaking import lower_limit
+from fairstress.analyses.bands.estimate import sampling_error
+from fairstress.analyses.bands.limits import Estimate
+from fairstress.analyses.bands.maxima import with_limits
+from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.tabular import Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
@@ -57,6 +62,7 @@ class BreakingPoint:
     p_max: float | None  # None where the level is not reached
     level: float  # a CFU
     sentence: str  # what was found, in words
+    lower: float | None = None  # limit below p_max; None without replicates, or where not even the limit is reached
 
     def __str__(self) -> str:
         return self.sentence
@@ -90,6 +96,8 @@ class Curve(Tabular):
     cfu_unpenalised: Array | None  # (len,) at the same correlations, with structural penalty 0
     context: Context  # what CFU is compared with
     solve: Solver = field(repr=False)  # finds the worst case for further p_max
+    sampling_error: Estimate | None = None  # CFU where nothing is hidden, with its limit, where replicates were drawn
+    replicator: Replicator | None = field(default=None, repr=False)  # draws these replicates
 
     def to_frame(self) -> pd.DataFrame:
         """One row per p_max, with a column per pair."""
@@ -136,7 +144,7 @@ class Curve(Tabular):
         """
         steps, sizes = Steps(len(self.points) + SEARCHES, progress), [point.p_max for point in self.points]
         if read_definition(level, definition) == SAME_P:
-            first = as_unfair_as(str(level), sizes, self.solve, self.context, steps)
+            first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
         else:
             first = self._reaching(read_level(level, self.context), steps)
         steps.finish()
@@ -145,11 +153,11 @@ class Curve(Tabular):
     def _reaching(self, level: float, steps: Steps) -> BreakingPoint:
         reached = [point for point in self.points if point.value >= level]
         if not reached:
-            return _not_reached(level, self.points[-1])
+            return _limited(_not_reached(level, self.points[-1]), self.replicator, self.solve, level, self.points[-1])
         low = [point for point in self.points if point.p_max < reached[0].p_max]
         first = find_breaking_point(level, self.solve, low, reached[0], steps)
         sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
-        return BreakingPoint(first.p_max, level, sentence)
+        return _limited(BreakingPoint(first.p_max, level, sentence), self.replicator, self.solve, level, first)
 
     def summary(self) -> str:
         """Say in prose what the curve shows."""
@@ -194,7 +202,9 @@ class Curve(Tabular):
         return curve_table(self)
 
 
-def curve(fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None = None) -> Curve:
+def curve(
+    fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None = None, replicator: Replicator | None = None
+) -> Curve:
     """Search from the smallest budget upwards, each search starting also from the solution of the one before."""
     points: list[WorstCase] = []
     own: list[WorstCase] = []
@@ -208,21 +218,36 @@ def curve(fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None =
     if fitted.unpenalised is not None:
         P = np.array([point.correlation.to_numpy() for point in points])
         without = np.array([e.value for e in evaluate_many(fitted.unpenalised, P, CFU())])
-    return Curve(tuple(points), tuple(own), without, fitted.context, solve)
+    found = Curve(tuple(points), tuple(own), without, fitted.context, solve)
+    return found if replicator is None else _with_limits(found, replicator)
+
+
+def _with_limits(found: Curve, replicator: Replicator) -> Curve:
+    """Give each point its limits; a replicate's worst case never falls along the curve, so that they do not either."""
+    limited = with_limits(replicator, found.solve, found.own, [point.value for point in found.points])
+    points = tuple(replace(point, estimate=limit) for point, limit in zip(found.points, limited, strict=True))
+    return replace(found, points=points, sampling_error=sampling_error(replicator), replicator=replicator)
 
 
 def breaking_point(
-    fitted: Fitted, level: Any, definition: str, highest: float, solve: Solver, progress: Progress | None
+    fitted: Fitted,
+    level: Any,
+    definition: str,
+    highest: float,
+    solve: Solver,
+    progress: Progress | None,
+    replicator: Replicator | None = None,
 ) -> BreakingPoint:
     """The smallest p_max, up to the highest, whose worst case reaches a level."""
     least, most = solve.budget.least_size, share(highest, "highest")
     sizes = sorted({least, *np.linspace(min(max(0.1, least), most), most, 6).tolist()})
     steps = Steps(len(sizes) + SEARCHES, progress)
     if read_definition(level, definition) == SAME_P:  # which needs no curve of the predictor's own CFU
-        first = as_unfair_as(str(level), sizes, solve, fitted.context, steps)
+        first = as_unfair_as(str(level), sizes, solve, fitted.context, steps, replicator)
     else:
         target = read_level(level, fitted.context)
-        first = curve(fitted, sizes, solve, lambda *_: steps())._reaching(target, steps)
+        plain = curve(fitted, sizes, solve, lambda *_: steps())
+        first = replace(plain, replicator=replicator)._reaching(target, steps)
     steps.finish()
     return first
 
@@ -259,7 +284,30 @@ def find_breaking_point(
     return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
 
 
-def as_unfair_as(name: str, sizes: Sequence[float], solve: Solver, context: Context, steps: Steps) -> BreakingPoint:
+def _limited(
+    point: BreakingPoint, replicator: Replicator | None, solve: Solver, level: float, at: WorstCase
+) -> BreakingPoint:
+    """Say how much earlier the level may be reached, where replicates are drawn."""
+    if replicator is None:
+        return point
+    lower = lower_limit(replicator, solve, level, at.p_max)
+    confidence = f"{100 * replicator.options.level:g} %"
+    if lower is not None:
+        more = f"Sampling error could bring that down to p_max = {lower:.3f} ({confidence} limit)."
+        more = more if point.p_max is not None else f"Its {confidence} limit does, at p_max = {lower:.3f}."
+    else:
+        more = f"Nor does its {confidence} limit."
+    return replace(point, sentence=f"{point.sentence} {more}", lower=lower)
+
+
+def as_unfair_as(
+    name: str,
+    sizes: Sequence[float],
+    solve: Solver,
+    context: Context,
+    steps: Steps,
+    replicator: Replicator | None = None,
+) -> BreakingPoint:
     """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
     baseline, ours = read_baseline(name, context.baseline_claims), solve.claim
     if evaluate_cfu(baseline, ours.model_a.correlation).value <= context.negligible:
@@ -274,8 +322,10 @@ def as_unfair_as(name: str, sizes: Sequence[float], solve: Solver, context: Cont
         points.append(compare(size, points[-1:]))
         if points[-1].value >= 0:
             first = find_breaking_point(0.0, compare, points[:-1], points[-1], steps)
-            return _like_for_like(name, first, ours, baseline, reached=True)
-    return _like_for_like(name, points[-1], ours, baseline, reached=False)
+            found = _like_for_like(name, first, ours, baseline, reached=True)
+            return _limited(found, replicator, compare, 0.0, first)
+    found = _like_for_like(name, points[-1], ours, baseline, reached=False)
+    return _limited(found, replicator, compare, 0.0, points[-1])
 
 
 def _like_for_like(name: str, worst: WorstCase, ours: Claim, baseline: Claim, *, reached: bool) -> BreakingPoint:

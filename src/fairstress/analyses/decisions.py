@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bounds import bounds
 from fairstress.analyses.groups import flip_shares
-from fairstress.analyses.worst_case import WorstCase, bounds
+from fairstress.analyses.worst_case import WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import turned
 from fairstress.functionals.decisions import EITHER, flips, read_threshold

@@ -6,24 +6,34 @@ from typing import Any
 
 import pandas as pd
 
-from fairstress.analyses.worst_case import bounds
+from fairstress.analyses.bands.replicates import Replicator
+from fairstress.analyses.bounds import bounds
 from fairstress.claim.build import Fitted
 from fairstress.functionals.effects import DIRECT, INDIRECT, TOTAL, effect
 from fairstress.progress import Progress, Steps
 
 
 def effects(
-    fitted: Fitted, p_max: float, level: Any, budget: Any, search: Any, random_state: Any, progress: Progress | None
+    fitted: Fitted,
+    p_max: float,
+    level: Any,
+    budget: Any,
+    search: Any,
+    random_state: Any,
+    progress: Progress | None,
+    replicator: Replicator | None = None,
 ) -> pd.DataFrame:
     """Direct, indirect and total effects on each feature that descends from the protected attribute."""
     claim, rows = fitted.claim, []
     asked = [(e.feature, kind) for e in claim.design.equations if e.descends for kind in (DIRECT, INDIRECT, TOTAL)]
     for feature, kind in Steps(len(asked), progress).each(asked):
         functional = effect(fitted.table, claim, feature, kind, level)
-        low, high = bounds(fitted, functional, p_max, budget, search, random_state, None)
+        low, high = bounds(fitted, functional, p_max, budget, search, random_state, None, replicator)
         model_a = float(functional.values(claim, [claim.model_a])[0])
         row = {"feature": feature, "effect": kind, "model_a": model_a, "low": low.value, "high": high.value}
         if low.imputation_deviation is not None:
             row |= {"low_deviation": low.imputation_deviation, "high_deviation": high.imputation_deviation}
+        if low.estimate is not None and high.estimate is not None:
+            row |= {"lower": low.estimate.lower, "upper": high.estimate.upper}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bands.estimate import estimate_at
+from fairstress.analyses.bands.limits import Estimate
+from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
@@ -64,6 +67,7 @@ class Profile(Tabular):
     reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
     protected_levels: int = 0  # of a protected attribute seen through thresholds
     imputation_deviation: Array | None = None  # (len,) of CFU between completed tables, where there are several
+    estimates: tuple[Estimate, ...] | None = None  # CFU with its limits at each correlation, where replicates are drawn
 
     @property
     def worst(self) -> tuple[float, float]:
@@ -106,6 +110,8 @@ class Profile(Tabular):
                 "log_likelihood": self.log_likelihood,
                 "status": [str(s) for s in self.status],
                 **({} if (d := self.imputation_deviation) is None else {"imputation_deviation": d}),
+                **({} if (e := self.estimates) is None else {"upper": [one.upper for one in e]}),
+                **({} if e is None else {"standard_error": [one.standard_error for one in e]}),
             }
         )
 
@@ -154,15 +160,18 @@ def read_grid(grid: Iterable[float] | None) -> list[float]:
     return points
 
 
-def profile(fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = None) -> Profile:
+def profile(
+    fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = None, replicator: Replicator | None = None
+) -> Profile:
     """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
     claim, unpenalised = fitted.claim, fitted.unpenalised
     position = read_pair(pair, fitted.graph, fitted.variables)
     points, m = read_grid(grid), len(fitted.variables)
+    every = np.array([pair_matrix(position, p, m) for p in points])
     at: list[Evaluation] = []
     without: list[Evaluation] = []
     for start in range(0, len(points), STEP):
-        P = np.array([pair_matrix(position, p, m) for p in points[start : start + STEP]])
+        P = every[start : start + STEP]
         at += evaluate_many(claim, P, CFU())
         without += evaluate_many(unpenalised, P, CFU()) if unpenalised else []
         if progress:
@@ -178,7 +187,6 @@ def profile(fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = No
         context=fitted.context,
         reflects_threshold=claim.has_threshold and 0 in position,
         protected_levels=claim.protected_levels,
-        imputation_deviation=between_tables(
-            fitted.completed, np.array([pair_matrix(position, p, m) for p in points]), CFU()
-        ),
+        imputation_deviation=between_tables(fitted.completed, every, CFU()),
+        estimates=None if replicator is None else estimate_at(replicator, every, CFU()),
     )

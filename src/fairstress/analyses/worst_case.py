@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bands.limits import Estimate, limit_columns
 from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
-from fairstress.errors import SettingError, Status
+from fairstress.errors import Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.model.named import counterfactual_frame
 from fairstress.options import ASCENT, Budget, Search, read_budget, read_search, seed
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
@@ -87,6 +87,8 @@ class WorstCase(Tabular):
     at_points: bool = False  # whether one pair was searched at some points only, people having several worlds
     protected_levels: int = 0  # of a protected attribute seen through thresholds
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
+    estimate: Estimate | None = None  # the value with its limits, where replicates were drawn
+    met: Array = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)  # (k, m, m) other points of note
 
     def to_frame(self) -> pd.DataFrame:
         """One row, with a column per pair."""
@@ -100,6 +102,7 @@ class WorstCase(Tabular):
                     "min_eigenvalue": self.min_eigenvalue,
                     "status": str(self.status),
                     **({} if (d := self.imputation_deviation) is None else {"imputation_deviation": d}),
+                    **limit_columns(self.estimate),
                     **{f"{a} <-> {b}": self.correlation[a][b] for a, b in self.pairs},
                 }
             ]
@@ -199,31 +202,6 @@ class Solver:
         )
 
 
-def bounds(
-    fitted: Fitted, functional: Any, p_max: float, budget: Any, search: Any, random_state: Any, progress: Any
-) -> tuple[WorstCase, WorstCase]:
-    """The smallest and the largest value of a functional within a budget."""
-    known, steps = read_functional(fitted, functional), Steps(2, progress)
-    lower, upper = (
-        Solver.of(fitted, budget, search, random_state, known, sign)(p_max) for sign in steps.each((-1.0, 1.0))
-    )
-    return lower, upper
-
-
-def read_functional(fitted: Fitted, functional: Any) -> Functional:
-    """Take a functional as it is, and any function of the frame of counterfactuals for one."""
-    if isinstance(functional, Functional):
-        return functional
-    if not callable(functional):
-        raise SettingError(
-            f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
-            "or a function of the frame of counterfactuals"
-        )
-    claim = fitted.whole
-    name = getattr(functional, "__name__", "functional")
-    return OfFrame(functional, lambda fit: counterfactual_frame(fitted.table, claim.counterfactual_rows(fit)), name)
-
-
 def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> WorstCase:
     """Put names to what a search found."""
     members = problem.members
@@ -253,4 +231,5 @@ def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> 
         reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
         at_points=problem.claim.is_mixed,
         protected_levels=problem.claim.protected_levels,
+        met=members.matrix(solution.met),
     )

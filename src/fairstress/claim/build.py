@@ -78,8 +78,8 @@ class Fitted:
     @cached_property
     def whole(self) -> Claim:
         """The claim on everyone; where people have many worlds, numbers are means over a sample of them."""
-        moved, _ = self.table.protected.contrasts(self.table.rows)
-        return self.claim if self.claim.rows.a.size == moved.a.size else replace(self.claim, rows=moved)
+        moved, origin = self.table.protected.contrasts(self.table.rows)
+        return self.claim if self.claim.rows.a.size == moved.a.size else replace(self.claim, rows=moved, origin=origin)
 
     @cached_property
     def completed(self) -> tuple[Claim, ...]:
@@ -157,6 +157,11 @@ def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
     """The order of rows and columns in correlation matrices: all that have an error."""
     own = (graph.protected,) if graph.confounds_protected else ()
     return (*own, *(equation.feature for equation in design.equations))
+
+
+def refit_to(fitted: Fitted, table: Table) -> Fitted:
+    """Fit all of it anew to the same people under other weights; nothing is cross-validated anew."""
+    return build(table, _fixed(fitted.settings), [], fitted.baselines)
 
 
 def refit(
@@ -246,8 +251,8 @@ def _claim(
         reference=coding.reference_code,
     )
     lens, predictor = audited or _audited(table, settings, view, model_a, folds)
-    moved, _ = coding.contrasts(table.rows)
-    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure)
+    moved, origin = coding.contrasts(table.rows)
+    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, origin)
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
 
 
@@ -258,7 +263,8 @@ def _on_table(fitted: Fitted, table: Table) -> Claim:
     pairs = _places(fitted.graph, fitted.variables)
     constant, own = settings.penalise_constant, settings.own_penalties
     system = make_system(claim.design, rows, settings.penalty or 0.0, penalise_constant=constant, own=own, pairs=pairs)
-    return replace(claim, rows=table.protected.contrasts(rows)[0], everyone=rows, system=system)
+    moved, origin = table.protected.contrasts(rows)
+    return replace(claim, rows=moved, everyone=rows, system=system, origin=origin)
 
 
 def _places(graph: CausalGraph, variables: tuple[str, ...]) -> list[tuple[int, int]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, factual_columns, worlds
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit, System
@@ -36,6 +37,7 @@ class Claim:
     view: Lens
     predictor: AnyPredictor
     measure: Measure = SQUARED
+    origin: IntArray | None = None  # (r,) the row of everyone that each of the rows stems from; None: the same
     detail: Detail = DETAIL  # how finely worlds are worked out, where people have several
     draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
@@ -80,6 +82,18 @@ class Claim:
         for start in range(0, len(fits), size):
             some = slice(start, start + size)
             yield some, self.worlds(fits[some], factual)
+
+    def reweighted(self, weight: Array, system: Likelihood) -> Claim:
+        """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""
+        before = self.everyone.weight
+        factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
+        rows = replace(self.rows, weight=self.rows.weight * (factor if self.origin is None else factor[self.origin]))
+        other = replace(self, rows=rows, everyone=replace(self.everyone, weight=weight), system=system)
+        if self._kept:
+            ends = np.cumsum([0, *(kept.block.a.size for kept in self._kept)])
+            parts = zip(self._kept, itertools.pairwise(ends.tolist()), strict=True)
+            other._kept[:] = [replace(kept, block=rows.where(slice(*place))) for kept, place in parts]
+        return other
 
     def predict(self, block: Rows, eps: Array) -> Array:
         """What the predictor makes of people as they are, whose residuals are (r, m)."""

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from fairstress.claim.claim import Claim
-from fairstress.inputs.rows import Array, Rows, sample
+from fairstress.inputs.rows import Array, Rows, sample_with_places
 from fairstress.model.fit import Fit
 from fairstress.model.mixed import DIFFERENCE, MixedSystem
 from fairstress.model.system import Likelihood
@@ -184,7 +184,8 @@ def sampled(claim: Claim, seed: int | None) -> Claim:
     marked = replace(claim, draws_worlds=count != more)
     if claim.rows.a.size <= 1.5 * people:
         return marked
-    return replace(marked, rows=sample(claim.rows, people, np.random.default_rng(seed or 0)))
+    rows, places = sample_with_places(claim.rows, people, np.random.default_rng(seed or 0))
+    return replace(marked, rows=rows, origin=places if claim.origin is None else claim.origin[places])
 
 
 def detail_error(claim: Claim) -> float:

@@ -21,6 +21,7 @@ TOTAL, DIRECT, INDIRECT = "total", "direct", "indirect"
 
 
 STEP = 1e-6  # of a difference, in coded units
+KEPT = 4  # claims along the paths in question that are kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +83,8 @@ class MeanEffect:
         """The claim along the paths in question, kept so that its blocks are worked out once."""
         known = self._asked.get(id(claim))
         if known is None or known[0] is not claim:
+            if len(self._asked) >= KEPT:
+                self._asked.clear()
             wanted = _direct_alone(claim, self.column) if self.direct else _unlabelled(claim)
             known = self._asked[id(claim)] = (claim, wanted)
         return known[1]

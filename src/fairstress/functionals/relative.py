@@ -12,6 +12,8 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
 
+KEPT = 4  # sets of rows for which the baseline's claim is kept
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelativeCFU:
@@ -39,6 +41,8 @@ class RelativeCFU:
         """The baseline's claim on the same rows, kept so that its blocks are worked out once."""
         known = self._by_rows.get(id(claim.rows))
         if known is None or known.rows is not claim.rows:
+            if len(self._by_rows) >= KEPT:
+                self._by_rows.clear()
             known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows)
         return known
 

@@ -80,8 +80,7 @@ class Table:
     def of_table(self, number: int) -> Table:
         """One of several completed tables, its people with their whole weight."""
         assert self.table_of is not None
-        weight = np.where(self.table_of == number, self.weight * (self.table_of.max() + 1), 0.0)
-        return replace(self, weight=weight, rows=_gather(self.rows, self.row_of, self.y, weight, keep_all=True))
+        return self.reweighted(np.where(self.table_of == number, self.weight * (self.table_of.max() + 1), 0.0))
 
     def keep(self, which: NDArray[np.bool_]) -> Table:
         """The same table with the weight of all other rows set to 0; coding and scaling stay."""
@@ -90,6 +89,10 @@ class Table:
         weight = np.where(which, self.weight, 0.0)
         if not weight.any():
             raise SettingError("keep leaves no row with weight")
+        return self.reweighted(weight)
+
+    def reweighted(self, weight: Array) -> Table:
+        """The same table with other weights (n,); coding and scaling stay."""
         return replace(self, weight=weight, rows=_gather(self.rows, self.row_of, self.y, weight, keep_all=True))
 
     def mean_by_row(self, values: Array) -> Array:

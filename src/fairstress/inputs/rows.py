@@ -62,8 +62,14 @@ class Rows:
 
 def sample(rows: Rows, size: int, rng: np.random.Generator) -> Rows:
     """Draw people at random, each as often as their weight says; the outcome is left behind."""
+    return sample_with_places(rows, size, rng)[0]
+
+
+def sample_with_places(rows: Rows, size: int, rng: np.random.Generator) -> tuple[Rows, IntArray]:
+    """Draw people at random, and say which rows they are."""
     count = rng.multinomial(size, rows.weight / rows.n).astype(float)
-    return rows.with_outcome(count, np.zeros_like(count), np.zeros_like(count))
+    nothing = np.zeros_like(count)
+    return rows.with_outcome(count, nothing, nothing), np.flatnonzero(count)
 
 
 def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:

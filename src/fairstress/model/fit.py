@@ -60,6 +60,11 @@ class System:
             return fit_from_all_sides(self, P, start.log_scales)
         return fit_many(self, P, start.log_scales, tolerance=SEARCH_TOLERANCE)
 
+    def refits(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""
+        P, t = np.array([one.correlation for one in fits]), np.array([one.log_scales for one in fits])
+        return fit_many(self, P, t, tolerance=SEARCH_TOLERANCE)
+
     def independent(self) -> Fit:
         """Fit at P = I."""
         return fit_independent(self)

@@ -11,7 +11,7 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy import linalg, special
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
-from fairstress.model.fit import Fit, System, best_fit
+from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
@@ -53,6 +53,10 @@ class ThresholdSystem:
             best_fit([self._fit(one, other) for other in others], n) for one, *others in zip(P, *sides, strict=True)
         ]
 
+    def refits(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""
+        return [self._fit(one.correlation, one, SEARCH_TOLERANCE) for one in fits]
+
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
         features = self.features.independent()
@@ -72,7 +76,7 @@ class ThresholdSystem:
 
         Solves ``F_zz v = c_z``; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``, ``k`` and v.
         """
-        at, z = self._at(fitted.correlation), self._coordinates(fitted)
+        at, z = self.place(fitted.correlation), self.coordinates(fitted)
         u, theta = z[: self._m], z[self._m : self._m + self._n_weights]
         f, c = self.features.feature_of, c_w[: self._n_weights]
         c_u = -np.bincount(f, c * theta / u[f] ** 2, self._m)
@@ -96,18 +100,19 @@ class ThresholdSystem:
         return len(self.design.protected.embedding.terms)
 
     @property
-    def _feature_of(self) -> IntArray:
+    def members(self) -> IntArray:
         """(m + D,) the feature that each entry of (u, theta) belongs to."""
         return np.concatenate([np.arange(self._m), self.features.feature_of])
 
-    def _at(self, P: Array) -> _Place:
-        shape, f = _Shape.of(P), self._feature_of
+    def place(self, P: Array) -> Place:
+        """What one P makes of the objective."""
+        shape, f = Shape.of(P), self.members
         q = np.concatenate([shape.kappa[f], np.full(self._n_gamma, shape.steepness)])
-        return _Place(shape, self._cross_products * shape.inverse[np.ix_(f, f)], q)
+        return Place(shape, self._cross_products * shape.inverse[np.ix_(f, f)], q)
 
-    def _fit(self, P: Array, start: Fit) -> Fit:
+    def _fit(self, P: Array, start: Fit, tolerance: float = TOLERANCE) -> Fit:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
-        at, z = self._at(P), self._coordinates(start)
+        at, z = self.place(P), self.coordinates(start)
         status = Status.STEP_LIMIT
         F, g, H = self._objective(z, at)
         for _ in range(MAX_STEPS):
@@ -117,7 +122,7 @@ class ThresholdSystem:
             length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
             # no line search sees a decrease that the rounding of z'Tz hides
             rounding = EPSILON * float(np.diag(at.T) @ z[: len(at.T)] ** 2)
-            if decrease <= max(TOLERANCE * self.features.moments.n, rounding) and length == 1.0:
+            if decrease <= max(tolerance * self.features.moments.n, rounding) and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
             trial = self._objective(z + length * step, at)
@@ -132,7 +137,7 @@ class ThresholdSystem:
             z, (F, g, H) = z + length * step, trial
         return self._as_fit(z, F, at.shape, status)
 
-    def _objective(self, z: Array, at: _Place) -> tuple[float, Array, Array]:
+    def _objective(self, z: Array, at: Place) -> tuple[float, Array, Array]:
         """The objective with its gradient and Hessian."""
         n, lam, b = self.features.moments.n, self.features.penalties, self.features.feature_of
         m, q = self._m, at.q
@@ -149,7 +154,7 @@ class ThresholdSystem:
         H[d, d] += 2 * lam / u[b] ** 2
         H[d, b] -= 4 * lam * w / u[b] ** 2
         H[b, d] -= 4 * lam * w / u[b] ** 2
-        for B, a, weight in self._blocks():
+        for B, a, weight in self.columns():
             t = a * (B @ (q * z))
             log_cdf, hazard = log_normal_cdf(t)
             F -= 2 * float(weight @ log_cdf)
@@ -157,13 +162,13 @@ class ThresholdSystem:
             H += 2 * q[:, None] * ((B * (weight * hazard * (t + hazard))[:, None]).T @ B) * q
         return F, g, H
 
-    def _slopes(self, z: Array, v: Array, at: _Place) -> tuple[Array, float, Array]:
+    def _slopes(self, z: Array, v: Array, at: Place) -> tuple[Array, float, Array]:
         """Derivatives of ``-v'F_z`` by ``P_xx^-1`` (m, m), ``1/sqrt(v)`` and ``k/sqrt(v)`` (m,), z and v held."""
-        m, f, q = self._m, self._feature_of, at.q
+        m, f, q = self._m, self.members, at.q
         by_inverse = np.zeros((m, m))
         np.add.at(by_inverse, (f[:, None], f[None, :]), -2 * self._cross_products * np.outer(z[: f.size], v[: f.size]))
         by_q = np.zeros(z.size)
-        for B, a, weight in self._blocks():
+        for B, a, weight in self.columns():
             t = a * (B @ (q * z))
             _, hazard = log_normal_cdf(t)
             # v'F_z = -2 sum_i weight_i a_i hazard(t_i) B_i'(q v), to be differentiated by q: the last factor, then t
@@ -171,7 +176,7 @@ class ThresholdSystem:
             by_q -= -2 * v * (B.T @ (weight * a * hazard)) + 2 * z * (B.T @ (weight * curve * along))
         return by_inverse, float(by_q[f.size :].sum()), np.asarray(np.bincount(f, by_q[: f.size], m), dtype=float)
 
-    def _blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+    def columns(self) -> Iterator[tuple[Array, Array, Array]]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
         if self._columns:
             yield from self._columns
@@ -196,11 +201,12 @@ class ThresholdSystem:
         fits = other.fits(P[:, 1:, 1:], start, check_minima=False)
         return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in fits]
 
-    def _coordinates(self, fitted: Fit) -> Array:
+    def coordinates(self, fitted: Fit) -> Array:
+        """``z = (u, theta, gamma)`` of a fit."""
         u, b = np.exp(-fitted.log_scales), self.features.feature_of
         return np.concatenate([u, fitted.weights[: self._n_weights] * u[b], fitted.weights[self._n_weights :]])
 
-    def _as_fit(self, z: Array, F: float, shape: _Shape, status: Status) -> Fit:
+    def _as_fit(self, z: Array, F: float, shape: Shape, status: Status) -> Fit:
         m, n, b = self._m, self.features.moments.n, self.features.feature_of
         w = z[m : m + b.size] / z[:m][b]
         deviance = F - float(self.features.penalties @ w**2)
@@ -216,7 +222,7 @@ class ThresholdSystem:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
+class Shape:
     """What the likelihood takes from P."""
 
     P: Array  # (m + 1, m + 1), A first
@@ -225,7 +231,8 @@ class _Shape:
     steepness: float  # 1 / sqrt(v)
 
     @classmethod
-    def of(cls, P: Array) -> _Shape:
+    def of(cls, P: Array) -> Shape:
+        """Take apart a correlation, A first."""
         inverse = np.asarray(np.linalg.inv(P[1:, 1:]), dtype=float)
         k = inverse @ P[0, 1:]
         return cls(P, inverse, k, float((1 - P[0, 1:] @ k) ** -0.5))
@@ -250,10 +257,10 @@ class _Shape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class Place:
     """What one P makes of the objective: ``z'Tz`` and ``t = a B (q z)``."""
 
-    shape: _Shape
+    shape: Shape
     T: Array  # (m + D, m + D)
     q: Array  # (m + D + c,)
 

@@ -99,6 +99,7 @@ class Solution:
     n_agreeing: int  # ascents that ended within 0.1 % of the best value
     scan_value: float  # the best value on the scan, and where
     scan_p: Array
+    met: Array  # (k, q) other ends of ascents, and the best points of the scan: where a maximum of other data may lie
 
 
 End = tuple[Array, float, Status]  # of one ascent: where, how high, and how it ended

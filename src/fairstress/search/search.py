@@ -33,6 +33,7 @@ ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 ROUGHER = 0.06  # the same where each value takes long
 FEW = 3  # points that are compared with all rows where each takes long
 FEW_SIGNS = 16  # sign patterns that are tried there
+MET = 32  # points of a scan that are remembered
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -58,6 +59,7 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
     ascended = ends if climb_all or len(members.pairs) == 1 else ends[-1:]
     n_starts, n_agreeing = len(ascended), _agreeing(ascended)
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
+    met = np.array([*(end[0] for end in ends), *points[np.argsort(-on_scan, kind="stable")[:MET]]])
     if coarse is not problem:
         ends = _with_all_rows(problem, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
@@ -67,7 +69,7 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         status = evaluation.fit.status
     elif status is Status.CONVERGED and not members.is_point:
         status = problem.success
-    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scan_value, best)
+    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scan_value, best, met)
 
 
 def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:

@@ -1,0 +1,1 @@
+"""How sure: replicates of the data, and the limits that are read off them."""

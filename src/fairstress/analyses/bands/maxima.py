@@ -1,0 +1,122 @@
+"""Worst cases in replicates: the largest value over the near-maximisers that the search has met.
+
+A replicate's own maximum lies close to one of the points that are nearly as high in the data as they are,
+``{P: value(P) >= max - kappa}`` with kappa the standard error times ``sqrt(log n)`` (Fang and Santos, Inference on
+directionally differentiable functions, 2019). Some replicates are searched in full, to see what that leaves out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairstress.analyses.bands.limits import Estimate, estimates, sides
+from fairstress.analyses.bands.replicates import Replicates, Replicator
+from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.claim.evaluate import evaluate_many
+from fairstress.inputs.rows import Array
+from fairstress.model.fit import Mask
+from fairstress.parallel import in_parallel
+from fairstress.progress import Progress
+from fairstress.threads import one_thread
+
+PILOT = 24  # replicates from which the standard error behind kappa is taken
+MOST = 6  # near-maximisers of one budget
+MOST_SLOW = 2  # the same where people have several worlds
+APART = 0.1  # near-maximisers are at least this share of p_max apart
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Correlations at which the largest value of a replicate is looked for, those of smaller budgets included."""
+
+    P: Array  # (k, m, m)
+    allowed: Mask  # (s, k) whether a budget holds a correlation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maxima:
+    """The largest value within each of some budgets in each replicate."""
+
+    values: Array  # (b, s)
+    replicates: Replicates
+
+
+def with_limits(
+    replicator: Replicator,
+    solve: Solver,
+    worst: Sequence[WorstCase],
+    values: Sequence[float] | None = None,
+    side: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Estimate, ...]:
+    """Limits of the worst cases of ascending budgets, around their own values or the ones given."""
+    found = maxima(replicator, solve, worst, progress)
+    checked, miss = _full_searches(replicator, solve, worst[-1], found)
+    replication = replicator.replication(found.replicates, n_checked=checked, largest_miss=miss)
+    own = [point.value for point in worst] if values is None else values
+    return estimates(own, found.values, replication, side or sides(solve.functional))
+
+
+def maxima(
+    replicator: Replicator, solve: Solver, worst: Sequence[WorstCase], progress: Progress | None = None
+) -> Maxima:
+    """The largest value, or the smallest where the solver seeks that, within ascending budgets in each replicate."""
+    candidates = near_maximisers(replicator, solve, worst)
+    found = replicator.values(solve.functional, candidates.P, progress)
+    values = np.where(candidates.allowed, solve.sign * found.values[:, None, :], -np.inf).max(axis=2)
+    return Maxima(solve.sign * values, found)
+
+
+def near_maximisers(replicator: Replicator, solve: Solver, worst: Sequence[WorstCase]) -> Candidates:
+    """The worst correlation of each budget, and others that were met and are nearly as bad."""
+    tops = np.array([point.correlation.to_numpy() for point in worst])
+    pilot = replicator.values(solve.functional, tops, first=PILOT).values
+    kappa = pilot.std(axis=0, ddof=1) * math.sqrt(math.log(replicator.fitted.table.n_counted))
+    chosen = [_near(replicator, solve, point, k) for point, k in zip(worst, kappa.tolist(), strict=True)]
+    budget = np.repeat(np.arange(len(worst)), [len(P) for P in chosen])
+    return Candidates(np.concatenate(chosen), budget <= np.arange(len(worst))[:, None])
+
+
+def _near(replicator: Replicator, solve: Solver, worst: WorstCase, kappa: float) -> Array:
+    """(k, m, m) the correlations of one budget that are within kappa of the best, the best first, none close by."""
+    P = np.concatenate([worst.correlation.to_numpy()[None], worst.met])
+    known = evaluate_many(replicator.claim, P, solve.functional, check_minima=False)
+    values = solve.sign * np.array([one.value for one in known])
+    order = [0, *(1 + np.argsort(-values[1:], kind="stable"))]
+    kept: list[int] = []
+    for i in order:
+        near = not kept or values[i] >= values.max() - kappa
+        if near and all(np.abs(P[i] - P[j]).max() > APART * worst.p_max for j in kept):
+            kept.append(int(i))
+    return P[kept[: MOST_SLOW if replicator.claim.is_mixed else MOST]]
+
+
+def _full_searches(replicator: Replicator, solve: Solver, worst: WorstCase, found: Maxima) -> tuple[int, float]:
+    """In how many replicates the largest budget was searched in full, and how much more that found, at most."""
+    count = math.ceil(replicator.options.check * len(found.replicates.numbers))
+    if worst.p_max == 0 or not count:
+        return 0, 0.0
+    chosen = [(i, found.replicates.numbers[i]) for i in range(count)]
+    again = _Again(replicator, solve, worst)
+    searched = in_parallel(again, [number for _, number in chosen], replicator.options.n_jobs)
+    more = [solve.sign * (value - found.values[i, -1]) for value, (i, _) in zip(searched, chosen, strict=True)]
+    return len(chosen), max(0.0, *more) / max(abs(worst.value), 1e-300)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Again:
+    """A full search in one replicate."""
+
+    replicator: Replicator
+    solve: Solver
+    worst: WorstCase
+
+    def __call__(self, number: int) -> float:
+        with one_thread:
+            claim = self.replicator.claim_of(number)
+            solve = replace(self.solve, claim=claim, completed=(), along_line={})
+            return solve(self.worst.p_max).value

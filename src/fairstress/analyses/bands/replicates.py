@@ -1,0 +1,253 @@
+"""A functional in replicates of the data: Model B fitted anew in each, or everything, and the number that follows.
+
+The audited predictor, Model A, tuning and scaling stay as deployed. Model B is fitted without penalty: at the audit's
+own, limits would leave out how far the penalty draws the deployed Model A from the truth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairstress.analyses.bands.limits import Replication, check_enough
+from fairstress.analyses.bands.weights import Sampler, is_covariance
+from fairstress.claim.build import WORST_CONDITION, Fitted, refit_to
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import Functional, fits
+from fairstress.errors import FairstressError, Status, describe_error
+from fairstress.functionals.relative import RelativeCFU
+from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
+from fairstress.model.replicated import refits
+from fairstress.model.system import system_of_batch, without_penalty
+from fairstress.parallel import in_parallel
+from fairstress.progress import Progress, Steps
+from fairstress.resampling import ALL, Bootstrap
+from fairstress.threads import one_thread
+
+CHUNK = 20  # replicates of one task, whatever the number of processes
+FAILED = (Status.STEP_LIMIT, Status.STALLED)
+
+Outcome = tuple[Array | None, str]  # (k,) values, or none and the reason
+Task = Callable[[Sequence[int]], list[Outcome]]  # some replicates, by their numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """The values of a functional at some correlations in the replicates that count."""
+
+    values: Array  # (b, k)
+    numbers: tuple[int, ...]  # which replicates these are
+    failures: dict[str, int]  # how many do not count, by the reason
+
+
+@dataclass(frozen=True, eq=False)
+class Replicator:
+    """Draws replicates, the same ones whatever is asked of them."""
+
+    fitted: Fitted
+    options: Bootstrap
+    seed: int | None
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The deployed claim with a Model B that bears no penalty, where it has a reliable fit without."""
+        claim = self.fitted.claim
+        return claim if self.penalised else replace(claim, system=without_penalty(claim.system))
+
+    @cached_property
+    def penalised(self) -> bool:
+        """Whether Model B bears its penalty in replicates: nearly collinear columns leave no reliable fit without."""
+        return self.fitted.claim.condition() > WORST_CONDITION
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """Draws the weights."""
+        return Sampler.of(self.fitted.table, self.options)
+
+    @cached_property
+    def seeds(self) -> list[np.random.SeedSequence]:
+        """One for each replicate."""
+        return np.random.SeedSequence(self.seed).spawn(self.options.n_replicates)
+
+    def values(
+        self, functional: Functional, P: Array, progress: Progress | None = None, first: int | None = None
+    ) -> Replicates:
+        """A functional at each P (k, m, m) in each replicate, or in the first so many of them."""
+        count = self.options.n_replicates if first is None else min(first, self.options.n_replicates)
+        chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+        task, steps = self._task(functional, P), Steps(len(chunks), progress)
+        done = in_parallel(task, chunks, self.options.n_jobs, steps, partial=self.options.partial)
+        found = [outcome for part in done for outcome in part]
+        kept = [(number, value) for number, (value, _) in enumerate(found) if value is not None]
+        failures = dict(Counter(reason for _, reason in found if reason))
+        if first is None:
+            check_enough(len(kept), self.options, failures)
+        values = np.array([value for _, value in kept]).reshape(len(kept), len(P))
+        return Replicates(values, tuple(number for number, _ in kept), failures)
+
+    def _task(self, functional: Functional, P: Array) -> Task:
+        seeds = tuple(self.seeds)
+        if self.options.refit == ALL:
+            return _Procedure(self.fitted, functional, P, self.sampler, seeds)
+        self.claim.blocks()  # worked out once, for all replicates
+        base = tuple(fits(self.claim, P, check_minima=False))
+        deployed = _Deployed(self.claim, base, functional, self.sampler, seeds, float(self.penalised))
+        return self._normal_draws(deployed) if is_covariance(self.options) else deployed
+
+    def _normal_draws(self, deployed: _Deployed) -> Task:
+        """Draws around the fits, with the covariance that a survey's replicate weights give."""
+        own = self.options.replicate_weights
+        assert own is not None
+        assert own.scale is not None
+        moved = in_parallel(deployed.given, list(range(self.sampler.n_given)), self.options.n_jobs)
+        return _NormalDraws(deployed, tuple(moved), float(np.sqrt(own.scale)))
+
+    def replication(self, replicates: Replicates, **more: Any) -> Replication:
+        """How it went."""
+        chosen = self.options
+        return Replication(
+            level=chosen.level,
+            n_boot=chosen.n_replicates,
+            n_done=len(replicates.numbers),
+            failures=replicates.failures,
+            refit=chosen.refit,
+            simultaneous=chosen.simultaneous,
+            penalised=self.penalised,
+            **more,
+        )
+
+    def claim_of(self, number: int) -> Claim:
+        """The claim of one replicate."""
+        weight = self.sampler.draw(number, self.seeds[number])
+        if self.options.refit == ALL:
+            return refit_to(self.fitted, self.fitted.table.reweighted(weight)).claim
+        return _reweighted(self.claim, self.sampler.of_rows(weight), float(self.penalised))
+
+
+# ---------------------------------------------------------------- one replicate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Deployed:
+    """The deployed predictor: Model B alone is fitted anew."""
+
+    claim: Claim
+    base: tuple[Fit, ...]  # Model B at each correlation, fitted to the data as they are
+    functional: Functional
+    sampler: Sampler
+    seeds: tuple[np.random.SeedSequence, ...]
+    share: float  # of the penalty
+
+    def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
+        weights = np.array([self.sampler.of_rows(self.sampler.draw(n, self.seeds[n])) for n in numbers])
+        with one_thread:
+            try:
+                made = self._refits(weights)
+            except (FairstressError, np.linalg.LinAlgError):  # of one of them: which, and why?
+                return [self._replicate(weight) for weight in weights]
+            return [self._judged(weight, fits) for weight, fits in zip(weights, made, strict=True)]
+
+    def _replicate(self, weight: Array) -> Outcome:
+        try:
+            return self._judged(weight, self._refits(weight[None])[0])
+        except (FairstressError, np.linalg.LinAlgError) as problem:
+            return None, describe_error(problem)
+
+    def _refits(self, weights: Array) -> list[list[Fit]]:
+        claim = self.claim
+        return refits(claim.system, claim.design, claim.everyone, weights, self.base, self.share)
+
+    def _judged(self, weight: Array, made: Sequence[Fit]) -> Outcome:
+        return _judged(self.functional, self.claim.reweighted(weight, self.claim.system), made)
+
+    def given(self, number: int) -> tuple[Array, list[Fit]]:
+        """One of a survey's replicate weights, and the fits to it."""
+        weight = self.sampler.given_rows(number)
+        with one_thread:
+            return weight, self._refits(weight[None])[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _NormalDraws:
+    """The same where a survey's replicate weights give a covariance of Model B's parameters, and of people's weights.
+
+    ``theta + sqrt(scale) sum_r z_r (theta_r - theta)`` with z standard normal has that covariance.
+    """
+
+    deployed: _Deployed
+    moved: tuple[tuple[Array, list[Fit]], ...]  # weights and fits of each of the survey's replicates
+    root: float  # of the scale
+
+    def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
+        with one_thread:
+            return [self._replicate(number) for number in numbers]
+
+    def _replicate(self, number: int) -> Outcome:
+        z = np.random.default_rng(self.deployed.seeds[number]).standard_normal(len(self.moved)) * self.root
+        claim, base = self.deployed.claim, self.deployed.base
+        weight = _combined(claim.everyone.weight, [weight for weight, _ in self.moved], z)
+        drawn = [self._drawn(fit, [fits[k] for _, fits in self.moved], z) for k, fit in enumerate(base)]
+        return _judged(self.deployed.functional, claim.reweighted(weight, claim.system), drawn)
+
+    def _drawn(self, fit: Fit, moved: Sequence[Fit], z: Array) -> Fit:
+        weights = _combined(fit.weights, [one.weights for one in moved], z)
+        log_scales = _combined(fit.log_scales, [one.log_scales for one in moved], z)
+        return replace(
+            fit, weights=weights, log_scales=log_scales, cuts=_combined(fit.cuts, [one.cuts for one in moved], z)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Procedure:
+    """The procedure: Model A, predictor and baselines are fitted anew too."""
+
+    fitted: Fitted
+    functional: Functional
+    P: Array
+    sampler: Sampler
+    seeds: tuple[np.random.SeedSequence, ...]
+
+    def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
+        with one_thread:
+            return [self._replicate(number) for number in numbers]
+
+    def _replicate(self, number: int) -> Outcome:
+        table = self.fitted.table.reweighted(self.sampler.draw(number, self.seeds[number]))
+        try:
+            again = refit_to(self.fitted, table)
+            made = fits(again.claim, self.P, check_minima=False)
+            return _judged(_about(self.functional, self.fitted, again), again.claim, made)
+        except (FairstressError, np.linalg.LinAlgError) as problem:
+            return None, describe_error(problem)
+
+
+def _about(functional: Functional, fitted: Fitted, again: Fitted) -> Functional:
+    """The same functional, with the baseline that was fitted anew where it compares with one."""
+    if not isinstance(functional, RelativeCFU):
+        return functional
+    name = next(name for name, baseline in fitted.baselines.items() if baseline.claim is functional.baseline)
+    return RelativeCFU(again.baselines[name].claim, functional.name)
+
+
+def _judged(functional: Functional, claim: Claim, made: Sequence[Fit]) -> Outcome:
+    failed = [fit.status for fit in made if fit.status in FAILED]
+    values = functional.values(claim, made)
+    if failed:
+        return None, str(failed[0])
+    return (values, "") if np.isfinite(values).all() else (None, "The value is not finite.")
+
+
+def _reweighted(claim: Claim, weight: Array, share: float) -> Claim:
+    """The claim where everyone has another weight; its Model B is fitted to them with a share of the penalty."""
+    everyone = replace(claim.everyone, weight=weight)
+    return claim.reweighted(weight, system_of_batch(claim.system, claim.design, everyone, share))
+
+
+def _combined(centre: Array, moved: Sequence[Array], z: Array) -> Array:
+    return np.asarray(centre + z @ (np.array(moved) - centre))

@@ -1,0 +1,142 @@
+"""Model B under many weights of the same rows: what replicates of the data need, made side by side.
+
+Fits to other weights lie close to the fit to the rows as they are, z_0, and rows are seen through sums that are linear
+in the weights. So one product of all weights with the rows' scores and curvatures at z_0 gives every replicate its own
+Newton step, and further steps with the same curvature bring it closer. A replicate that is too far away for them is
+fitted on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairstress.errors import Status
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.model.design import Design
+from fairstress.model.fit import Fit
+from fairstress.model.system import Likelihood, system_of_batch
+from fairstress.model.threshold import Place, ThresholdSystem, log_normal_cdf
+
+NEAR = 1e-4  # decrease of the objective that a last step may promise; a standard error is a decrease of 1/2
+STEPS = 5  # with the curvature where all set out
+
+
+def refits(
+    system: Likelihood, design: Design, rows: Rows, weights: Array, base: Sequence[Fit], share: float
+) -> list[list[Fit]]:
+    """Fits at the correlations of ``base`` for each of the weights (b, r) of the rows, with a share of the penalty."""
+    side_by_side = isinstance(system, ThresholdSystem) and not (share * system.features.penalties).any()
+    if isinstance(system, ThresholdSystem) and side_by_side:
+        return _threshold_refits(system, weights, base)
+    return [_alone(system, design, rows, weight, share).refits(base) for weight in weights]
+
+
+def _alone(system: Likelihood, design: Design, rows: Rows, weight: Array, share: float) -> Likelihood:
+    return system_of_batch(system, design, replace(rows, weight=weight), share)
+
+
+def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fit]) -> list[list[Fit]]:
+    parts = _weighed(system, weights)
+    products = np.sum([w @ _outer(B) for w, B, _ in parts], axis=0)
+    made = [_Steps(system, parts, _square(products, parts[0][1].shape[1]), fit).fits() for fit in base]
+    return [
+        [
+            fits[b] or _alone(system, system.design, system.rows, weights[b], 0.0).refits([fit])[0]
+            for fits, fit in zip(made, base, strict=True)
+        ]
+        for b in range(len(weights))
+    ]
+
+
+def _weighed(system: ThresholdSystem, weights: Array) -> list[tuple[Array, Array, Array]]:
+    """Blocks of rows: the replicates' weights (b, r), the columns (r, q), and the attribute (r,)."""
+    parts, start = [], 0
+    for B, a, _ in system.columns():
+        parts.append((weights[:, start : start + a.size], B, a))
+        start += a.size
+    return parts
+
+
+def _outer(B: Array) -> Array:
+    """(r, q (q + 1) / 2) products of each two columns."""
+    j, k = np.triu_indices(B.shape[1])
+    return np.asarray(B[:, j] * B[:, k])
+
+
+def _square(products: Array, q: int) -> Array:
+    """(b, q, q) symmetric matrices from their upper triangles."""
+    full = np.empty((len(products), q, q))
+    j, k = np.triu_indices(q)
+    full[:, j, k] = full[:, k, j] = products
+    return full
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """Steps of all replicates from one fit."""
+
+    system: ThresholdSystem
+    parts: Sequence[tuple[Array, Array, Array]]
+    products: Array  # (b, q, q) of the columns, under each replicate's weights
+    base: Fit
+
+    def fits(self) -> list[Fit | None]:
+        """One fit for each replicate; None where these steps are not enough."""
+        at, m = self.system.place(self.base.correlation), self.base.log_scales.size
+        z = np.repeat(self.system.coordinates(self.base)[None], len(self.products), axis=0)
+        n, T, diagonal = np.sum([w.sum(axis=1) for w, _, _ in self.parts], axis=0), self._quadratic(at), np.arange(m)
+        H = 2 * T + self._curvature(at, z[0])
+        H[:, diagonal, diagonal] += 2 * n[:, None] / z[:, :m] ** 2
+        near = np.zeros(len(z), dtype=bool)
+        for _ in range(STEPS):
+            far = np.flatnonzero(~near)
+            g = self._slope(at, T[far], n[far], z[far], far)
+            step = -_solve(H[far], g)
+            near[far] = -(g * step).sum(axis=1) / 2 <= NEAR
+            z[far] = np.where((z[far] + step)[:, :m].min(axis=1, keepdims=True) > 0, z[far] + step, z[far])
+            if near.all():
+                break
+        return [self._as_fit(one) if ok else None for one, ok in zip(z, near, strict=True)]
+
+    def _quadratic(self, at: Place) -> Array:
+        """(b, q, q) ``T`` of each replicate: the objective's quadratic part is ``z'Tz``."""
+        f = self.system.members
+        T = np.zeros_like(self.products)
+        T[:, : f.size, : f.size] = self.products[:, : f.size, : f.size] * at.shape.inverse[np.ix_(f, f)]
+        return T
+
+    def _curvature(self, at: Place, z: Array) -> Array:
+        """(b, q, q) ``2 q q' o sum_i w_i hazard_i (t_i + hazard_i) B_i B_i'`` at one z."""
+        total = np.zeros((len(self.products), z.size * (z.size + 1) // 2))
+        for w, B, a in self.parts:
+            t = a * (B @ (at.q * z))
+            hazard = log_normal_cdf(t)[1]
+            total += (w * (hazard * (t + hazard))) @ _outer(B)
+        return np.asarray(2 * np.outer(at.q, at.q) * _square(total, z.size))
+
+    def _slope(self, at: Place, T: Array, n: Array, z: Array, which: IntArray) -> Array:
+        """(b, q) the gradient of some replicates, each at its own z."""
+        m = self.base.log_scales.size
+        g = 2 * (T @ z[:, :, None])[:, :, 0]
+        g[:, :m] -= 2 * n[:, None] / z[:, :m]
+        for w, B, a in self.parts:
+            hazard = log_normal_cdf(a * ((at.q * z) @ B.T))[1]
+            g -= 2 * at.q * ((w[which] * a * hazard) @ B)
+        return g
+
+    def _as_fit(self, z: Array) -> Fit:
+        m, b = self.base.log_scales.size, self.system.features.feature_of
+        weights = z[m:].copy()
+        weights[: b.size] /= z[:m][b]
+        nothing = float("nan")  # the likelihood is not worked out
+        return Fit(weights, -np.log(z[:m]), self.base.correlation, nothing, nothing, Status.CONVERGED)
+
+
+def _solve(H: Array, g: Array) -> Array:
+    """Newton's steps, in unit-norm columns."""
+    scale = np.sqrt(np.einsum("bqq->bq", H))
+    unit = H / (scale[:, :, None] * scale[:, None, :])
+    return np.asarray(np.linalg.solve(unit, (g / scale)[:, :, None])[:, :, 0] / scale)

@@ -1,0 +1,61 @@
+"""Independent pieces of work on several cores, with the same results in the same order on any number of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from fairstress.progress import Steps
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+def n_cores(n_jobs: int) -> int:
+    """How many processes are meant: -1 is one for each core."""
+    return n_jobs if n_jobs > 0 else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _counted()
+
+
+def _counted() -> int:
+    return os.cpu_count() or 1
+
+
+def in_parallel(
+    function: Callable[[S], T], items: Sequence[S], n_jobs: int, steps: Steps | None = None, *, partial: bool = False
+) -> list[T]:
+    """Give ``function(item)`` for each item, in order.
+
+    Ctrl-C ends the work and its processes; with ``partial``, what is done by then is given, if anything is.
+    """
+    alone = n_cores(n_jobs) == 1 or len(items) < 2
+    results = map(function, items) if alone else _side_by_side(function, items, n_cores(n_jobs))
+    done: list[T] = []
+    try:
+        for result in results:
+            done.append(result)
+            if steps:
+                steps()
+    except KeyboardInterrupt:
+        if not (partial and done):
+            raise
+    return done
+
+
+def _side_by_side(function: Callable[[S], T], items: Sequence[S], n_jobs: int) -> Iterator[T]:
+    from joblib import Parallel, delayed  # takes long to import, and only several processes need it
+
+    tasks = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(item) for item in items)
+    try:
+        yield from tasks
+    except BaseException:
+        _stop()
+        raise
+
+
+def _stop() -> None:
+    """End the processes at once: what they still do is of no use."""
+    from joblib.externals.loky import get_reusable_executor
+
+    executor: Any = get_reusable_executor()
+    executor.shutdown(wait=False, kill_workers=True)

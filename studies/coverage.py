@@ -1,0 +1,291 @@
+"""How often limits hold: the coverage of upper limits of CFU, of curves, and of lower limits of breaking points.
+
+People are drawn from a known Model B with a two-valued attribute, ``x = 0.5 a + e_x``, ``z = 0.3 a + 0.6 x + e_z``,
+``y = x + z + e_y``, where the errors behind a and x have the correlation rho. An audit is fitted to each table, with
+linear equations and a linear predictor, and its limits are compared with the truth about that very predictor: its CFU
+in the population, at the true correlation, at its worst within budgets, and where that reaches a level. The population's
+Model B at any correlation is the fit to a table of quasi-random people. Since everything is linear, everyone's change of
+prediction has the same size, so that CFU in the population needs no people.
+
+Beside it stands the naive bootstrap, which fits Model A and the predictor anew in each replicate.
+
+Usage: python studies/coverage.py [--sets 400] [--sizes 500 2000 10000] [--n-boot 99] [--jobs 2]
+
+Prints the tables in Markdown and writes them to ``coverage.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+from joblib import Parallel, delayed
+from scipy import special, stats
+
+import fairstress as fs
+from fairstress.analyses.bands.limits import Replication, estimates
+from fairstress.claim.evaluate import fits
+from fairstress.functionals.cfu import CFU
+from fairstress.inputs.rows import Array
+
+HERE = Path(__file__).parent
+EDGES = "a -> x, z; x -> z"
+PAIRS = {1: "a <-> x", 3: "a <-> x; a <-> z; x <-> z"}
+SIZES = (0.1, 0.2, 0.3)  # budgets of a curve
+GRID = tuple(np.linspace(0.01, 0.4, 40).round(2).tolist())  # budgets at which the population is known
+LEVEL_AT = 0.2  # the level to reach is the worst case there of a predictor fitted to the population
+POPULATION = 2**17  # quasi-random people
+SEARCH = fs.Search(starts=2)
+JOINT = Replication(0.95, 99, 99, {}, "model b", simultaneous=True, penalised=False)
+TERMS = (("x", "a"), ("z", "a"), ("z", "x"))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What an audit is asked, and of which people."""
+
+    n: int
+    pairs: int
+    rho: float
+    penalty: float | None  # None: chosen
+
+    @property
+    def graph(self) -> fs.CausalGraph:
+        """The graph with its pairs."""
+        return fs.CausalGraph.parse(f"{EDGES}; {PAIRS[self.pairs]}", protected="a", outcome="y")
+
+    def audit(self, frame: pd.DataFrame) -> fs.Audit:
+        """Linear equations, a linear predictor."""
+        options: dict[str, Any] = {"degrees": {"x": 1, "z": 1}, "predictor_degree": 1, "random_state": 0}
+        if self.penalty is not None:
+            options |= {"penalty": self.penalty, "predictor_penalty": self.penalty}
+        return fs.Audit.fit(frame, self.graph, reference=1, **options)
+
+
+def people(errors: Array, rho: float) -> pd.DataFrame:
+    """A table from standard normal numbers (n, 4)."""
+    behind, own, e_z, e_y = errors.T
+    a = np.where(0.3 + behind > 0, 1, -1)
+    x = 0.5 * a + rho * behind + np.sqrt(1 - rho**2) * own
+    z = 0.3 * a + 0.6 * x + e_z
+    return pd.DataFrame({"a": a, "x": x, "z": z, "y": x + z + e_y})
+
+
+# ---------------------------------------------------------------- the truth
+
+
+@lru_cache(maxsize=8)
+def population(pairs: int, rho: float) -> tuple[fs.Audit, Array, Array, Array]:
+    """An audit of quasi-random people, correlations, the budget that each needs, and its Model B's coefficients there."""
+    unit = stats.qmc.Sobol(4, seed=0).random(POPULATION)
+    audit = Cell(POPULATION, pairs, rho, 0.0).audit(people(special.ndtri(np.clip(unit, 1e-12, 1 - 1e-12)), rho))
+    signs = np.array(list(product((-1.0, 1.0), repeat=pairs)))
+    P = np.array([_matrix(audit, size * sign) for size in GRID for sign in signs])
+    P = np.concatenate([P, [_matrix(audit, np.zeros(pairs)), _matrix(audit, np.eye(pairs)[0] * rho)]])
+    return audit, P, np.repeat([*GRID, np.inf], [*[len(signs)] * len(GRID), 2]), coefficients(audit, P)
+
+
+def _matrix(audit: fs.Audit, p: Array) -> Array:
+    P = np.eye(len(audit.variables))
+    for value, (first, second) in zip(p.tolist(), audit.graph.pairs, strict=True):
+        j, k = audit.variables.index(first), audit.variables.index(second)
+        P[j, k] = P[k, j] = value
+    return P
+
+
+def coefficients(audit: fs.Audit, P: Array) -> Array:
+    """(k, 3) weights of Model B at some correlations, without penalty, in the table's units."""
+    claim = audit.fitted.claim
+    made = fits(claim, P, check_minima=False)
+    return np.column_stack([audit.coefficient(feature, term).values(claim, made) for feature, term in TERMS])
+
+
+def true_cfu(audit: fs.Audit, weights: Array) -> Array:
+    """(k,) CFU of a deployed predictor in the population under Model B with some weights (k, 3)."""
+    claim = audit.fitted.claim
+    units = [audit.coefficient(feature, term).slope for feature, term in TERMS]
+    made = []
+    for row in weights:
+        w = np.array(claim.model_a.weights)
+        for unit, value in zip(units, row.tolist(), strict=True):
+            place = int(np.flatnonzero(unit)[0])
+            w[place] = value / unit[place]
+        made.append(replace(claim.model_a, weights=w))
+    return CFU().values(claim, made)
+
+
+def true_worst(audit: fs.Audit, pairs: int, rho: float) -> tuple[Array, float]:
+    """The worst case in the population within each budget of the grid, and CFU at the true correlation."""
+    _, _, size, weights = population(pairs, rho)
+    cfu = true_cfu(audit, weights)
+    worst = np.array([cfu[size <= one].max() for one in GRID])
+    return np.maximum.accumulate(np.maximum(worst, cfu[-2])), float(cfu[-1])
+
+
+@lru_cache(maxsize=8)
+def level(pairs: int, rho: float) -> float:
+    """A level that is reached near the middle of the grid."""
+    worst, _ = true_worst(population(pairs, rho)[0], pairs, rho)
+    return float(worst[GRID.index(LEVEL_AT)])
+
+
+def breaking_point(worst: Array, wanted: float) -> float:
+    """Where the worst case reaches a level; its root is nearly a line between budgets."""
+    if worst.max() < wanted:
+        return np.inf
+    return float(np.interp(np.sqrt(wanted), np.sqrt([0.0, *worst]), [0.0, *GRID]))
+
+
+# ---------------------------------------------------------------- one table
+
+
+def one_table(cell: Cell, seed: int, n_boot: int, naive: bool) -> dict[str, float]:
+    """Limits and truths of one audit.
+
+    A breaking point's limit is where the upper limit of the worst case reaches the level. It is not above the true
+    breaking point if, and only if, the upper limit there is at least the level: so the curve has a point there.
+    """
+    errors = np.random.default_rng([seed, cell.n]).standard_normal((cell.n, 4))
+    audit = cell.audit(people(errors, cell.rho))
+    bands = fs.Bootstrap(n_boot, check=0)
+    worst, at_truth = true_worst(audit, cell.pairs, cell.rho)
+    wanted = level(cell.pairs, cell.rho)
+    breaks = breaking_point(worst, wanted)
+    curve = audit.curve({*SIZES, min(breaks, GRID[-1])}, bands=bands, search=SEARCH)
+    points = {point.p_max: point.estimate for point in curve.points}
+    truth = {f"curve {size}": worst[GRID.index(size)] for size in SIZES}
+    at_once = estimates(list(SIZES), np.column_stack([points[size].replicates for size in SIZES]), JOINT)
+    fixed = audit.estimate({("a", "x"): cell.rho}, bands=bands)
+    found = {
+        "breaking point": float(points[min(breaks, GRID[-1])].upper >= min(wanted, worst[-1])),
+        "held at once": float(all(e.upper >= worst[GRID.index(size)] for e, size in zip(at_once, SIZES, strict=True))),
+        "upper fixed P": fixed.upper,
+        "true fixed P": at_truth,
+        **{f"true {name}": value for name, value in truth.items()},
+        **{f"upper curve {size}": points[size].upper for size in SIZES},
+    }
+    if naive:
+        every = fs.Bootstrap(39, refit="all", check=0)
+        found["naive"] = audit.estimate({("a", "x"): cell.rho}, bands=every).upper
+    return found
+
+
+def run(cell: Cell, sets: int, n_boot: int, naive: int, jobs: int) -> pd.DataFrame:
+    """Many tables of one cell."""
+    population(cell.pairs, cell.rho)
+    tasks = (delayed(one_table)(cell, seed, n_boot, seed < naive) for seed in range(sets))
+    return pd.DataFrame(Parallel(n_jobs=jobs)(tasks))
+
+
+def row_of(cell: Cell, found: pd.DataFrame) -> dict[str, Any]:
+    """Coverage, and by what a limit would have to be multiplied to hold in 95 % of tables."""
+    names = ["fixed P", *(f"curve {size}" for size in SIZES)]
+    covers = {name: float((found[f"upper {name}"] >= found[f"true {name}"]).mean()) for name in names}
+    ideal = {name: float((found[f"true {name}"] / found[f"upper {name}"]).quantile(0.95)) for name in names}
+    known = found.dropna(subset=["naive"]) if "naive" in found else found.iloc[:0]
+    naive = float((known["naive"] >= known["true fixed P"]).mean()) if len(known) else float("nan")
+    return {
+        "n": f"{cell.n:,}",
+        "pairs": cell.pairs,
+        "rho": cell.rho,
+        "penalty": "chosen" if cell.penalty is None else f"{cell.penalty:g}",
+        **{name: f"{100 * covers[name]:.1f} % (x {ideal[name]:.2f})" for name in names},
+        "whole curve": f"{100 * found['held at once'].mean():.1f} %",
+        "breaking point": f"{100 * found['breaking point'].mean():.1f} %",
+        "naive, fixed P": "" if np.isnan(naive) else f"{100 * naive:.0f} % of {len(known)}",
+    }
+
+
+# ---------------------------------------------------------------- standard errors
+
+
+def fresh_cfu(deployed: fs.Audit, cell: Cell, seed: int, P: Array) -> float:
+    """CFU of a deployed predictor where Model B is fitted to fresh people."""
+    errors = np.random.default_rng([seed, cell.n, 1]).standard_normal((cell.n, 4))
+    return float(true_cfu(deployed, coefficients(replace(cell, penalty=0.0).audit(people(errors, cell.rho)), P))[0])
+
+
+def standard_errors(cell: Cell, sets: int, n_boot: int, jobs: int) -> dict[str, Any]:
+    """The mean standard error of five audits, and how far CFU of each moves between fresh tables."""
+    ratios = []
+    for seed in range(5):
+        errors = np.random.default_rng([seed, cell.n]).standard_normal((cell.n, 4))
+        audit = cell.audit(people(errors, cell.rho))
+        P = _matrix(audit, np.eye(cell.pairs)[0] * cell.rho)
+        fresh = Parallel(n_jobs=jobs)(delayed(fresh_cfu)(audit, cell, 10_000 + s, P[None]) for s in range(sets))
+        error = audit.estimate({("a", "x"): cell.rho}, bands=fs.Bootstrap(n_boot, check=0)).standard_error
+        ratios.append(error / np.std(fresh, ddof=1))
+    return {"n": f"{cell.n:,}", "rho": cell.rho, "estimated over true": ", ".join(f"{r:.2f}" for r in ratios)}
+
+
+# ---------------------------------------------------------------- tables
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """A table in Markdown."""
+    names = list(rows[0])
+    lines = [names, ["---"] * len(names), *([str(row[name]) for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+WORDS = """# How often limits hold
+
+Coverage of limits of nominal level 95 %: the share of tables in which the truth about the deployed predictor lies
+within them. "fixed P" is CFU at the true correlation, the curve's columns the worst case within budgets of that size,
+at each alone; "whole curve" all of them at once, with simultaneous limits; "breaking point" the lower limit of where a
+level is reached. In brackets: by what the upper limits would have to be multiplied to hold in exactly 95 % of these
+tables, which is 1 for an ideal limit. "naive" is the bootstrap that fits Model A and the predictor anew.
+"""
+
+ERRORS = """
+## Standard errors
+
+The standard error of CFU at the true correlation over its standard deviation between fresh tables, the deployed
+predictor and Model A held, Model B fitted anew to each: five audits.
+"""
+
+
+def settings(given: argparse.Namespace, seconds: float) -> str:
+    """What was run, with what."""
+    return (
+        f"- {given.sets} tables a cell, seeds 0 to {given.sets - 1}; {given.n_boot} replicates; the naive bootstrap on "
+        f"the first {given.naive} tables with 39 replicates\n"
+        f"- graph `{EDGES}` with `{PAIRS[1]}` or `{PAIRS[3]}`; degrees 1; population of {POPULATION:,} quasi-random "
+        "people\n"
+        f"- fairstress {fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python "
+        f"{platform.python_version()}, {given.jobs} cores, {seconds / 60:.0f} minutes\n"
+    )
+
+
+def main() -> None:
+    """Run every cell and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=400, help="tables of each cell")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2_000, 10_000], help="people in a table")
+    parser.add_argument("--n-boot", type=int, default=99, help="replicates")
+    parser.add_argument("--naive", type=int, default=100, help="tables on which the naive bootstrap is tried too")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    given, start, rows = parser.parse_args(), time.perf_counter(), []
+    for n, pairs, rho, penalty in product(given.sizes, (1, 3), (0.0, 0.2), (0.0, None)):
+        cell = Cell(n, pairs, rho, penalty)
+        found = run(cell, given.sets, given.n_boot, given.naive if pairs == 1 else 0, given.jobs)
+        rows.append(row_of(cell, found))
+        print(f"{time.perf_counter() - start:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
+    errors = [standard_errors(Cell(n, 1, 0.2, 0.0), given.sets, 400, given.jobs) for n in given.sizes if n >= 2_000]
+    text = f"{WORDS}\n{settings(given, time.perf_counter() - start)}\n{markdown(rows)}\n{ERRORS}\n{markdown(errors)}\n"
+    print(text)
+    (HERE / "coverage.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
