@@ -1256,6 +1256,7 @@ class Audit:
         profiles: Sequence[Profile] | None = None,
         levels: Mapping[str, tuple[float, str]] | None = None,
         threshold: float | None = None,
+        bands: Bootstrap | int | None = None,
         labels: bool = False,
         source: Mapping[str, str] | None = None,
         progress: Progress | None = None,
@@ -1284,6 +1285,9 @@ class Audit:
             What you call unacceptable, ``{name: (CFU, reason)}``; default the baselines alone.
         threshold
             Say whose decision, prediction at or above this, the counterfactual turns; default no decisions.
+        bands
+            Limits of the curve and of breaking points from replicates of the data: how many to draw, or a `Bootstrap`
+            value; default none.
         labels
             Whether to show the labels of the rows that move most, default False; they may name people.
         source
@@ -1322,6 +1326,7 @@ class Audit:
             profiles=profiles,
             levels=levels,
             threshold=threshold,
+            bands=bands,
             progress=progress,
         )
         if path is not None:

@@ -24,6 +24,7 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import read_words
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
 from fairstress.progress import Progress
+from fairstress.resampling import Bootstrap, read_bootstrap
 
 _KEYS: dict[str, tuple[type, ...]] = {
     "data": (str, list),
@@ -73,6 +74,16 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "budget": (str, dict),
     "search": (dict,),
     "threshold": (int, float),
+    "bands": (int, dict),
+}
+_BANDS: dict[str, tuple[type, ...]] = {
+    "n_boot": (int,),
+    "level": (int, float),
+    "simultaneous": (bool,),
+    "refit": (str,),
+    "counts": (bool,),
+    "check": (int, float),
+    "n_jobs": (int,),
 }
 _PREDICTOR: dict[str, tuple[type, ...]] = {"model": (str,), "input": (str,), "gradient": (str,), "scale": (str,)}
 _ROBUST: dict[str, tuple[type, ...]] = {
@@ -320,7 +331,7 @@ def _folds(given: int | str | list[Any]) -> Any:
 
 
 def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> dict[str, Any]:
-    """Turn a budget and a search, where a table has them, into values."""
+    """Turn a budget, a search and bands, where a table has them, into values."""
     read = dict(table)
     if "budget" in read:
         given = read["budget"]
@@ -330,6 +341,10 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
     if "search" in read:
         _check_keys(read["search"], _SEARCH, f"{prefix}search.")
         read["search"] = Search(**read["search"])
+    if "bands" in read:
+        given = read["bands"]
+        _check_keys(given if isinstance(given, dict) else {}, _BANDS, f"{prefix}bands.")
+        read["bands"] = Bootstrap(**given) if isinstance(given, dict) else read_bootstrap(given)
     return read
 
 

@@ -26,21 +26,26 @@ def bounds(
     random_state: Any,
     progress: Progress | None = None,
     replicator: Replicator | None = None,
+    *,
+    check: bool = True,
 ) -> tuple[WorstCase, WorstCase]:
-    """The smallest and the largest value of a functional within a budget, with limits where replicates are drawn."""
+    """The smallest and the largest value of a functional within a budget, with limits where replicates are drawn.
+
+    ``check`` lets full searches in some replicates check the limits.
+    """
     known, steps = read_functional(fitted, functional), Steps(2, progress)
     lower, upper = (
-        _end(Solver.of(fitted, budget, search, random_state, known, sign), p_max, replicator)
+        _end(Solver.of(fitted, budget, search, random_state, known, sign), p_max, replicator, check)
         for sign in steps.each((-1.0, 1.0))
     )
     return lower, upper
 
 
-def _end(solve: Solver, p_max: float, replicator: Replicator | None) -> WorstCase:
+def _end(solve: Solver, p_max: float, replicator: Replicator | None, check: bool) -> WorstCase:
     end = solve(p_max)
     if replicator is None:
         return end
-    return replace(end, estimate=with_limits(replicator, solve, [end], side=BOTH)[0])
+    return replace(end, estimate=with_limits(replicator, solve, [end], side=BOTH, check=check)[0])
 
 
 def read_functional(fitted: Fitted, functional: Any) -> Functional:

@@ -153,11 +153,13 @@ class Curve(Tabular):
     def _reaching(self, level: float, steps: Steps) -> BreakingPoint:
         reached = [point for point in self.points if point.value >= level]
         if not reached:
-            return _limited(_not_reached(level, self.points[-1]), self.replicator, self.solve, level, self.points[-1])
+            missed = _not_reached(level, self.points[-1])
+            return _limited(missed, self.replicator, self.solve, level, self.points[-1], self.points)
         low = [point for point in self.points if point.p_max < reached[0].p_max]
         first = find_breaking_point(level, self.solve, low, reached[0], steps)
         sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
-        return _limited(BreakingPoint(first.p_max, level, sentence), self.replicator, self.solve, level, first)
+        found = BreakingPoint(first.p_max, level, sentence)
+        return _limited(found, self.replicator, self.solve, level, first, self.points)
 
     def summary(self) -> str:
         """Say in prose what the curve shows."""
@@ -285,12 +287,17 @@ def find_breaking_point(
 
 
 def _limited(
-    point: BreakingPoint, replicator: Replicator | None, solve: Solver, level: float, at: WorstCase
+    point: BreakingPoint,
+    replicator: Replicator | None,
+    solve: Solver,
+    level: float,
+    at: WorstCase,
+    points: Sequence[WorstCase] = (),
 ) -> BreakingPoint:
     """Say how much earlier the level may be reached, where replicates are drawn."""
     if replicator is None:
         return point
-    lower = lower_limit(replicator, solve, level, at.p_max)
+    lower = lower_limit(replicator, solve, level, at, points)
     confidence = f"{100 * replicator.options.level:g} %"
     if lower is not None:
         more = f"Sampling error could bring that down to p_max = {lower:.3f} ({confidence} limit)."

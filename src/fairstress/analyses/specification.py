@@ -48,6 +48,7 @@ class Comparison:
     cfu_worst: float  # at the correlation that is worst for the audited predictor within the budget
     as_unfair_from: float | None = None  # least p_max at which the audited one is as unfair, at the same correlation
     note: str = ""  # why there is no such p_max
+    lower: float | None = None  # limit below as_unfair_from, where replicates were drawn
 
 
 # ---------------------------------------------------------------- predictors
@@ -61,8 +62,8 @@ def comparison(fitted: Fitted, curve: Curve, worst: WorstCase, steps: Steps) -> 
     for name, baseline in steps.each(fitted.baselines.items()):
         own = evaluate_cfu(baseline.claim, independent).value, evaluate_cfu(baseline.claim, at_worst).value
         try:
-            point = as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0))
-            compared.append(Comparison(name, *own, point.p_max))
+            point = as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0), curve.replicator)
+            compared.append(Comparison(name, *own, point.p_max, lower=point.lower))
         except SettingError as problem:  # a baseline that has no CFU
             compared.append(Comparison(name, *own, None, str(problem)))
     return tuple(compared)

@@ -150,6 +150,7 @@ def collect(
     profiles: Sequence[Profile] | None = None,
     levels: Mapping[str, tuple[float, str]] | None = None,
     threshold: float | None = None,
+    bands: Any = None,
     progress: Progress | None = None,
 ) -> ReportData:
     """Ask all questions; the arguments are those of `Audit.report`."""
@@ -163,7 +164,7 @@ def collect(
     steps = Steps(_count(audit, of_curve, named) + len(unknown) + (threshold is not None), progress)
     check = audit.check()
     steps()
-    curve = audit.curve(of_curve, **options, progress=lambda *_: steps())
+    curve = audit.curve(of_curve, **options, bands=bands, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, steps)

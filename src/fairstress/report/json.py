@@ -18,6 +18,7 @@ import pandas as pd
 import scipy
 
 from fairstress.errors import SettingError
+from fairstress.report.text.limits import replication_text
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ LATER = (
     "specification_checks",
     "margins",
     "leakage",
+    "bands",
 )
 
 
@@ -96,7 +98,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "check": check_results(data.check),
         "curve": _curve(data.curve, data.group_means),
         "levels": [
-            {**asdict(level), "breaking_point": point.p_max}
+            {**asdict(level), "breaking_point": point.p_max, "breaking_point_lower": point.lower}
             for level, point in zip(data.levels, data.breaking_points, strict=True)
         ],
         "people": _people(data),
@@ -118,6 +120,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "margins": _records(data.margins),
         "leakage": asdict(data.leakage) if data.leakage else None,
+        "bands": _bands(data.curve),
     }
 
 
@@ -315,6 +318,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "is_absorbed": profile.is_absorbed,
         "shows_penalty_only": profile.shows_penalty_only,
         "status": [str(s) for s in profile.status],
+        "upper": [one.upper for one in profile.estimates] if profile.estimates else None,
     }
 
 
@@ -333,6 +337,8 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
         "reflects_threshold": worst.reflects_threshold,
         "imputation_deviation": worst.imputation_deviation,
         "probability_error": worst.fit.error,
+        "upper": worst.estimate.upper if worst.estimate else None,
+        "standard_error": worst.estimate.standard_error if worst.estimate else None,
     }
 
 
@@ -345,6 +351,16 @@ def _curve(curve: Curve, group_means: pd.DataFrame) -> dict[str, Any]:
         unpenalised = None if without is None else float(without[i])
         points.append({"p_max": point.p_max, "cfu_unpenalised": unpenalised, **own, **_worst_case(point)})
     return {"points": points, "shows_penalty_only": curve.shows_penalty_only, "negligible": curve.context.negligible}
+
+
+def _bands(curve: Curve) -> dict[str, Any] | None:
+    """How limits came about, and what CFU may be where nothing is hidden."""
+    if curve.sampling_error is None:
+        return None
+    last = curve.points[-1].estimate
+    assert last is not None
+    how = replication_text(last.replication)
+    return {**asdict(last.replication), "sampling_error": curve.sampling_error.upper, "how": how}
 
 
 def check_results(check: Check) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from fairstress.claim.evaluate import evaluate_many
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Mask
 from fairstress.parallel import in_parallel
-from fairstress.progress import Progress
 from fairstress.threads import one_thread
 
 PILOT = 24  # replicates from which the standard error behind kappa is taken
@@ -51,22 +50,21 @@ def with_limits(
     worst: Sequence[WorstCase],
     values: Sequence[float] | None = None,
     side: str | None = None,
-    progress: Progress | None = None,
+    *,
+    check: bool = True,
 ) -> tuple[Estimate, ...]:
     """Limits of the worst cases of ascending budgets, around their own values or the ones given."""
-    found = maxima(replicator, solve, worst, progress)
-    checked, miss = _full_searches(replicator, solve, worst[-1], found)
+    found = maxima(replicator, solve, worst)
+    checked, miss = _full_searches(replicator, solve, worst[-1], found) if check else (0, 0.0)
     replication = replicator.replication(found.replicates, n_checked=checked, largest_miss=miss)
     own = [point.value for point in worst] if values is None else values
     return estimates(own, found.values, replication, side or sides(solve.functional))
 
 
-def maxima(
-    replicator: Replicator, solve: Solver, worst: Sequence[WorstCase], progress: Progress | None = None
-) -> Maxima:
+def maxima(replicator: Replicator, solve: Solver, worst: Sequence[WorstCase]) -> Maxima:
     """The largest value, or the smallest where the solver seeks that, within ascending budgets in each replicate."""
     candidates = near_maximisers(replicator, solve, worst)
-    found = replicator.values(solve.functional, candidates.P, progress)
+    found = replicator.values(solve.functional, candidates.P)
     values = np.where(candidates.allowed, solve.sign * found.values[:, None, :], -np.inf).max(axis=2)
     return Maxima(solve.sign * values, found)
 

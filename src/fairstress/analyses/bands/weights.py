@@ -43,10 +43,7 @@ class Sampler:
     def draw(self, number: int, seed: np.random.SeedSequence) -> Array:
         """(n,) the weights of one replicate, which add up to those of the audit."""
         rng = np.random.default_rng(seed)
-        if self.given is not None:
-            weight = np.where(self.weight > 0, self.given[:, number], 0.0)
-        else:
-            weight = self._random(rng)
+        weight = self._random(rng) if self.given is None else np.where(self.weight > 0, self.given[:, number], 0.0)
         if self.table_of is not None:
             weight = weight * (self.table_of == rng.integers(int(self.table_of.max()) + 1))
         return np.asarray(weight * (self.weight.sum() / weight.sum()))

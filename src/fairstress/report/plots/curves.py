@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from fairstress.analyses.bands.limits import Estimate
     from fairstress.analyses.benchmarks.result import Benchmarks
     from fairstress.analyses.curve import BreakingPoint, Curve
     from fairstress.analyses.people import People
@@ -41,7 +42,7 @@ def plot_curve(
     """Draw the worst case over p_max."""
     frame, budget = curve.to_frame(), curve.points[0].budget
     with canvas(ax, (5.6, 3.6)) as ax:
-        _lines(ax, frame, "p_max", "largest CFU found", curve.context, marker="o")
+        _lines(ax, frame, "p_max", "largest CFU found", curve.context, "o", _band(curve.points[0].estimate))
         _frame_axes(ax, frame, curve.context if baselines else None)
         ax.set_xlim(min(0.0, frame["p_max"].min()), max(1.02 * frame["p_max"].max(), 0.01))
         ax.set_xlabel(BUDGETS[budget.kind])
@@ -61,7 +62,8 @@ def plot_profile(
     """Draw CFU over one pair's correlation."""
     frame = profile.to_frame().sort_values("correlation")
     with canvas(ax, (5.6, 3.6)) as ax:
-        _lines(ax, frame, "correlation", "CFU", profile.context, marker="o" if len(frame) < 20 else "")
+        band = _band(profile.estimates[0] if profile.estimates else None)
+        _lines(ax, frame, "correlation", "CFU", profile.context, "o" if len(frame) < 20 else "", band)
         _frame_axes(ax, frame, profile.context if baselines else None)
         ax.axvline(0, color=style.FAINT, linewidth=0.8, zorder=0)
         pair = pair_words(profile.pair)
@@ -126,11 +128,13 @@ def plot_people(people: People, ax: Axes | None = None) -> Axes:
 # ---------------------------------------------------------------- parts of curve and profile
 
 
-def _lines(ax: Axes, frame: pd.DataFrame, x: str, what: str, context: Context, marker: str) -> None:
+def _lines(ax: Axes, frame: pd.DataFrame, x: str, what: str, context: Context, marker: str, band: str) -> None:
     """CFU at the audit's penalty and, where that is not 0, at penalty 0 in dashes."""
     has_penalty = context.penalty > 0
     label = f"{what}, penalty {context.penalty:.4g}" if has_penalty else what
     ax.plot(frame[x], frame["cfu"], color=style.BLUE, marker=marker, markersize=3.5, label=label)
+    if "upper" in frame:
+        ax.fill_between(frame[x], frame["cfu"], frame["upper"], color=style.BLUE, alpha=0.2, linewidth=0, label=band)
     if has_penalty and frame["cfu_unpenalised"].notna().any():
         dashes: dict[str, Any] = {"color": style.ORANGE, "linestyle": (0, (4, 2)), "linewidth": 1.3}
         ax.plot(frame[x], frame["cfu_unpenalised"], label="the same correlations, penalty 0", **dashes)
@@ -138,10 +142,15 @@ def _lines(ax: Axes, frame: pd.DataFrame, x: str, what: str, context: Context, m
     _bare(ax)
 
 
+def _band(estimate: Estimate | None) -> str:
+    """What the band above a line is called."""
+    return "" if estimate is None else f"up to the {100 * estimate.replication.level:g} % limit"
+
+
 def _frame_axes(ax: Axes, frame: pd.DataFrame, context: Context | None) -> None:
     """Let the axis of CFU begin at 0 and reach above everything that is drawn."""
     levels = list(context.baselines.values()) if context else []
-    shown = [*frame["cfu"], *frame["cfu_unpenalised"].dropna(), *levels]
+    shown = [*frame["cfu"], *frame["cfu_unpenalised"].dropna(), *frame.get("upper", []), *levels]
     ax.set_ylim(0, 1.15 * max(*shown, 1e-300))
 
 

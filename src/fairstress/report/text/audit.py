@@ -147,8 +147,8 @@ def _predictors(audit: Audit) -> str:
     on_residuals = shown.predictor_input == RESIDUALS
     name = "on residuals" if shown.predictor_degree is not None else predictor.name
     floor = audit.fitted.context.floor
-    nominal = f"{floor:.2g}" if floor > audit.fitted.context.negligible else "0"
-    own = f"{nominal} under Model A" if on_residuals else f"{audit.cfu({}):.7f}"
+    nominal = f"{floor:.2g} under Model A" if floor > audit.fitted.context.negligible else "0 by construction"
+    own = nominal if on_residuals else f"{audit.cfu({}):.7f}"
     rows = [(f"{name} (audited)", predictor.degree, predictor.penalty, predictor.r2, own)]
     rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]
     wide, last = max(24, *(len(name) + 2 for name, *_ in rows)), max(18, len(own) + 2)

@@ -10,14 +10,17 @@ from fairstress.analyses.absorption import listed as _join
 from fairstress.analyses.check import Verdict
 from fairstress.errors import Status
 from fairstress.report.text.implications import beyond, bounded, reached
+from fairstress.report.text.limits import limit_text, percent, replication_text, sampling_text
 from fairstress.report.text.markup import fill, printable
 
 if TYPE_CHECKING:
+    from fairstress.analyses.bands.limits import Estimate
     from fairstress.analyses.check import Check, Finding
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.worst_case import WorstCase
 
+UPPER_WIDTH = 16  # of a column of upper limits
 SHOWN = (
     -0.99,
     -0.9,
@@ -57,7 +60,15 @@ def profile_summary(profile: Profile) -> str:
 
 def profile_notes(profile: Profile) -> list[str]:
     """The sentences under a profile's table."""
-    sentences = (_worst(profile), _measured(profile), *floor_notes(profile), _likelihood(profile), _objections(profile))
+    how = replication_text(profile.estimates[0].replication) if profile.estimates else ""
+    sentences = (
+        _worst(profile),
+        _measured(profile),
+        how,
+        *floor_notes(profile),
+        _likelihood(profile),
+        _objections(profile),
+    )
     return [sentence for sentence in sentences if sentence]
 
 
@@ -94,7 +105,9 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
             f"the whole set is {worst.scan_value:.4g}."
         )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
-    return [sentence for sentence in (f"{value} {where}", *_precision(worst), data, sure, end) if sentence]
+    how = replication_text(worst.estimate.replication) if worst.estimate else ""
+    limits = (limit_text(worst.estimate), how)
+    return [sentence for sentence in (f"{value} {where}", *limits, *_precision(worst), data, sure, end) if sentence]
 
 
 def _searched(worst: WorstCase) -> str:
@@ -120,18 +133,28 @@ def curve_summary(curve: Curve) -> str:
     last = curve.points[-1]
     floor = f"(least eigenvalue {last.floor:g} at the largest)"
     lines = [f"Worst case within {last.budget} budgets {floor}{bounded(last.budget)}", ""]
-    lines += [f"{'p_max':>8}{'CFU':>14}{'CFU at penalty 0':>18}{'against Model A':>17}"]
+    head = f"{upper_title(curve.sampling_error):>{UPPER_WIDTH}}" if curve.sampling_error else ""
+    lines += [f"{'p_max':>8}{'CFU':>14}{head}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
         cfu, change = cfu_text(curve, point.value), round(-point.log_likelihood_drop, 2) + 0.0
-        lines.append(f"{point.p_max:>8.3f}{cfu:>14}{without:>18}{change:>17.2f}")
+        upper = f"{cfu_text(curve, point.estimate.upper):>{UPPER_WIDTH}}" if point.estimate else ""
+        lines.append(f"{point.p_max:>8.3f}{cfu:>14}{upper}{without:>18}{change:>17.2f}")
     return "\n".join(lines) + "\n\n" + fill(" ".join(curve_notes(curve)))
+
+
+def upper_title(estimate: Estimate) -> str:
+    """The head of a column of upper limits."""
+    return f"at most ({percent(estimate.replication.level)})"
 
 
 def curve_notes(curve: Curve) -> list[str]:
     """The sentences under a curve's table."""
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
     notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}."] if levels else []
+    last = curve.points[-1].estimate
+    about = (sampling_text(curve.sampling_error, curve.context), replication_text(last.replication if last else None))
+    notes += [sentence for sentence in about if sentence]
     notes += floor_notes(curve)
     notes += reached(curve)
     if curve.shows_penalty_only:
@@ -178,11 +201,15 @@ def _of_variance(cfu: float, variance: float, sentence: str) -> str:
 
 
 def _profile_text(profile: Profile) -> str:
-    lines = [f"{'correlation':>12}{'CFU':>14}{'CFU at penalty 0':>18}{'log likelihood':>17}{'against Model A':>17}"]
+    limits = profile.estimates
+    head = f"{upper_title(limits[0]):>{UPPER_WIDTH}}" if limits else ""
+    last = f"{'CFU at penalty 0':>18}{'log likelihood':>17}{'against Model A':>17}"
+    lines = [f"{'correlation':>12}{'CFU':>14}{head}{last}"]
     for i in shown_correlations(profile.correlation):
+        upper = f"{cfu_text(profile, limits[i].upper):>{UPPER_WIDTH}}" if limits else ""
         without = "none" if profile.cfu_unpenalised is None else cfu_text(profile, profile.cfu_unpenalised[i])
         lines.append(
-            f"{profile.correlation[i]:>12.3f}{cfu_text(profile, profile.cfu[i]):>14}{without:>18}"
+            f"{profile.correlation[i]:>12.3f}{cfu_text(profile, profile.cfu[i]):>14}{upper}{without:>18}"
             f"{profile.log_likelihood[i]:>17.2f}{likelihood_change(profile, i):>17.2f}"
         )
     return "\n".join(lines)

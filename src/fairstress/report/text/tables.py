@@ -19,6 +19,7 @@ from fairstress.report.text.results import (
     likelihood_change,
     profile_notes,
     shown_correlations,
+    upper_title,
     worst_case_notes,
 )
 
@@ -71,7 +72,8 @@ def curve_table(curve: Curve) -> Sheet:
     pairs = [f"{a} <-> {b}" for a, b in last.pairs]
     variance = curve.context.outcome_variance  # NaN where CFU is not in its units: another measure, or log-odds
     of_variance = ("% of variance",) if np.isfinite(variance) else ()
-    head = ("p_max", "CFU", *of_variance, "CFU at penalty 0", "log likelihood against Model A", *pairs)
+    limits = (upper_title(curve.sampling_error),) if curve.sampling_error else ()
+    head = ("p_max", "CFU", *limits, *of_variance, "CFU at penalty 0", "log likelihood against Model A", *pairs)
     rows = []
     for i, point in enumerate(curve.points):
         without = "none" if curve.cfu_unpenalised is None else cfu_text(curve, curve.cfu_unpenalised[i])
@@ -79,7 +81,8 @@ def curve_table(curve: Curve) -> Sheet:
         p = [f"{point.correlation[a][b]:+.3f}" for a, b in point.pairs]
         drop = f"{round(-point.log_likelihood_drop, 2) + 0.0:.2f}"
         shares = (share,) if of_variance else ()
-        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), *shares, without, drop, *p))
+        upper = (cfu_text(curve, point.estimate.upper),) if point.estimate else ()
+        rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), *upper, *shares, without, drop, *p))
     floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
     units = "CFU in squared units of the outcome; the variance is the outcome's."
     other = f"{last.functional} is not in units of the variance of the outcome."
@@ -91,12 +94,16 @@ def curve_table(curve: Curve) -> Sheet:
 
 def profile_table(profile: Profile) -> Sheet:
     """CFU at round correlations of one pair."""
-    head = ("correlation", "CFU", "CFU at penalty 0", "log likelihood", "against Model A")
+    limits = profile.estimates
+    upper_head = (upper_title(limits[0]),) if limits else ()
+    head = ("correlation", "CFU", *upper_head, "CFU at penalty 0", "log likelihood", "against Model A")
     rows = []
     for i in shown_correlations(profile.correlation):
         without = "none" if profile.cfu_unpenalised is None else cfu_text(profile, profile.cfu_unpenalised[i])
         change, likelihood = f"{likelihood_change(profile, i):.2f}", f"{profile.log_likelihood[i]:.2f}"
-        rows.append((f"{profile.correlation[i]:.3f}", cfu_text(profile, profile.cfu[i]), without, likelihood, change))
+        upper = (cfu_text(profile, limits[i].upper),) if limits else ()
+        cfu = cfu_text(profile, profile.cfu[i])
+        rows.append((f"{profile.correlation[i]:.3f}", cfu, *upper, without, likelihood, change))
     title = f"CFU along the correlation of {' <-> '.join(profile.pair)}"
     return Sheet(title, head, tuple(rows), tuple(profile_notes(profile)), numeric=True)
 

@@ -2,9 +2,10 @@
 const points = r.curve ? r.curve.points : [], last = points.length - 1;
 let current = r.agreed ? Math.max(0, points.findIndex((p) => p.p_max === r.agreed.p_max)) : 0;
 let showCurrent = () => {};
+const hasBand = Boolean(r.bands), confidence = hasBand ? `${shown(100 * r.bands.level)} %` : "";
 
 function heights(isLog, top, bottom) {
-  const values = points.flatMap((p) => [p.cfu, p.cfu_unpenalised]).filter((x) => x > noise);
+  const values = points.flatMap((p) => [p.cfu, p.cfu_unpenalised, hasBand ? p.upper : null]).filter((x) => x > noise);
   const highest = Math.max(...values, 1e-300), visibleLevels = r.levels.filter((level) => level.value <= 1.6 * highest);
   const most = Math.max(highest, ...visibleLevels.map((level) => level.value)) * (isLog ? 1.5 : 1.08);
   if (!isLog) return { Y: scale(0, most, bottom, top), at: ticks(most, 4), levels: visibleLevels, fits: () => true };
@@ -39,6 +40,12 @@ function drawLine(svg, X, Y, levels, fits) {
   const known = [...points.map((p) => [p.p_max, p.cfu]), ...broken(levels).map((level) => [level.breaking_point, level.value])];
   const line = known.filter(([, y]) => fits(y)).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   make(svg, "path", { class: "curve", d: line.map(([x, y], i) => `${i ? "L" : "M"}${X(x)} ${Y(y)}`).join("") });
+}
+function drawBand(svg, X, Y, fits) {
+  if (!hasBand) return;
+  const at = (y) => (fits(y) ? Y(y) : Y.floor), there = [...points].reverse();
+  const up = points.map((p, i) => `${i ? "L" : "M"}${X(p.p_max)} ${at(p.upper)}`), down = there.map((p) => `L${X(p.p_max)} ${at(p.cfu)}`);
+  make(svg, "path", { class: "band", d: `${up.join("")}${down.join("")}z` });
 }
 function drawBreaking(svg, X, Y, levels) {
   for (const level of broken(levels)) {
@@ -88,6 +95,7 @@ function drawCurve(box, width) {
   const X = scale(0, points[last].p_max || 1, frame.left, frame.right);
   const svg = canvas(box, width, height, "group", "Worst-case CFU for each budget; the table below has the values.");
   drawAxes(svg, frame, X, Y, at);
+  drawBand(svg, X, Y, fits);
   drawLine(svg, X, Y, levels, fits);
   const now = make(svg, "line", { class: "now", y1: frame.top, y2: frame.bottom });
   drawLevels(svg, frame, Y, levels);
@@ -156,6 +164,7 @@ function show(i) {
   const say = (text, value, seen) => { tip.append(text); number(tip, value, seen); };
   say("Budget p_max ", point.p_max, shown(point.p_max));
   say(": worst-case CFU ", point.cfu, cfu(point.cfu));
+  if (hasBand) say(`, with ${confidence} confidence at most `, point.upper, cfu(point.upper));
   if (point.cfu_unpenalised !== null) say(", without structural penalty ", point.cfu_unpenalised, cfu(point.cfu_unpenalised));
   const drop = point.log_likelihood_drop;
   say("; the log likelihood is ", drop, shown(Math.abs(drop) < 0.005 ? 0 : Math.abs(drop), 3));

@@ -1,0 +1,65 @@
+"""How sure: limits, and how they came about, in prose. Computes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairstress.analyses.bands.limits import Estimate, Replication
+    from fairstress.claim.claim import Context
+
+NOTHING_MISSED = 1e-3  # of the value: a full search that finds no more than this has found the same
+
+
+def percent(level: float) -> str:
+    """A confidence level as text."""
+    return f"{100 * level:g} %"
+
+
+def limit_text(estimate: Estimate | None) -> str:
+    """Say between which limits a number lies."""
+    if estimate is None:
+        return ""
+    level = percent(estimate.replication.level)
+    if estimate.lower is None:
+        return f"With {level} confidence it is at most {estimate.upper:.3g}."
+    return f"Its {level} interval goes from {estimate.lower:.3g} to {estimate.upper:.3g}."
+
+
+def sampling_text(estimate: Estimate | None, context: Context) -> str:
+    """Say what CFU may be where nothing is hidden."""
+    if estimate is None:
+        return ""
+    level = percent(estimate.replication.level)
+    if estimate.value > context.negligible:
+        return (
+            f"Under Model A CFU is {estimate.value:.3g}; with its sampling error, up to {estimate.upper:.2g} ({level})."
+        )
+    return (
+        f"Under Model A CFU is 0 by construction; up to {estimate.upper:.2g} ({level}) from the sampling error of "
+        "Model A."
+    )
+
+
+def replication_text(replication: Replication | None) -> str:
+    """Say how limits came about, and what speaks against them."""
+    if replication is None:
+        return ""
+    fitted = "Model A and the predictor as deployed, Model B fitted anew in each"
+    if replication.refit == "all":
+        fitted = "Model A, the predictor and Model B fitted anew in each, so that they are about the procedure"
+    each = ", for the whole curve at once" if replication.simultaneous else ""
+    sentences = [f"Limits ({percent(replication.level)}{each}) come from {replication.n_done} replicates, {fitted}."]
+    if replication.penalised:
+        sentences.append("Nearly collinear terms leave no fit without penalty, so that limits leave its effect out.")
+    sentences += [f"{count} more failed: {reason}" for reason, count in replication.failures.items()]
+    if replication.n_checked:
+        sentences.append(_checked(replication))
+    return " ".join(sentences)
+
+
+def _checked(replication: Replication) -> str:
+    where = f"A full search in {replication.n_checked} of them found"
+    if replication.largest_miss <= NOTHING_MISSED:
+        return f"{where} no larger worst case."
+    return f"{where} worst cases up to {100 * replication.largest_miss:.2g} % of the value more extreme."
