@@ -36,10 +36,12 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.claim.build import Fitted, build, refit
+from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
 from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
+from fairstress.claim.holdout import judged_on
 from fairstress.claim.measure import read_measure
+from fairstress.claim.refit import refit
 from fairstress.claim.spec import (
     Settings,
     check_scale,
@@ -152,6 +154,7 @@ class Audit:
         sample_weight: ArrayLike | None = None,
         missing: str = "refuse",
         cluster: Any = None,
+        holdout: float | ArrayLike | None = None,
         penalise_constant: bool = False,
         embedding: EmbeddingFactory | None = None,
         mixed: str = "residual",
@@ -207,7 +210,10 @@ class Audit:
             each group were left out.
         cluster
             Name of a column, or labels, of people who belong together, such as schools: everyone of a cluster is in
-            one fold. Default: everyone alone.
+            one fold, and has one random weight in a replicate. Default: everyone alone.
+        holdout
+            A share of people, or one truth value per row, to hold out: Model A, predictor and baselines are fitted to
+            the others, Model B and CFU to these. Default: everyone serves for both.
         penalise_constant
             Whether constants bear the ridge penalty, as in the paper, default False; CFU then depends on where zero
             lies.
@@ -266,7 +272,9 @@ class Audit:
             centre_outcome=not constant,  # a penalised constant depends on where zero lies
             outcome_type=outcome_type,
         )
-        folds = table.folds(cv, seed or 0)
+        held_out = None if holdout is None else table.held_out(holdout, seed or 0)
+        fitted_to = table if held_out is None else table.keep(~held_out)
+        folds = fitted_to.folds(cv, seed or 0)
         settings = Settings(
             degrees=read_degrees(degrees, graph),
             given_degrees=frozenset(degrees or {}),
@@ -286,8 +294,9 @@ class Audit:
             user_predictor=read_user_predictor(option, seed),
         )
         wanted = None if robust is None else read_robust(robust)
-        audit = cls(build(table, settings, folds, progress=progress))
-        return audit if wanted is None else audit._made_robust(wanted, None, progress)
+        audit = cls(build(fitted_to, settings, folds, progress=progress))
+        audit = audit if wanted is None else audit._made_robust(wanted, None, progress)
+        return audit if held_out is None else replace(audit, fitted=judged_on(audit.fitted, table.keep(held_out)))
 
     # ------------------------------------------------------------ what was fitted
 

@@ -44,6 +44,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "kinds": (dict,),
     "missing": (str,),
     "cluster": (str,),
+    "holdout": (int, float),
     "mixed": (str,),
     "ordered_residuals": (str,),
     "degrees": (dict,),

@@ -185,8 +185,11 @@ def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
 
 
 def _under_model_a(fitted: Fitted, claim: Claim | None) -> float:
-    """CFU under Model A at penalty 0: 0, but for a predictor of raw columns or expected errors; NaN if not known."""
-    if not (isinstance(fitted.claim.view, RawColumns) or fitted.claim.is_mixed):
+    """CFU with independent errors at penalty 0: 0, but for raw columns, expected errors and people held out.
+
+    NaN if not known.
+    """
+    if not (isinstance(fitted.claim.view, RawColumns) or fitted.claim.is_mixed or fitted.training):
         return 0.0
     if claim is None:
         return np.nan

@@ -32,7 +32,7 @@ def notes(fitted: Fitted) -> tuple[str, ...]:
         own = _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
         found += own
     found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
-    if fitted.context.floor > fitted.context.negligible:
+    if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
     return tuple(found)
 

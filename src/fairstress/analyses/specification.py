@@ -10,7 +10,9 @@ import numpy as np
 
 from fairstress.analyses.curve import Curve, as_unfair_as
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.claim.build import Fitted, mean_squared_distance, refit
+from fairstress.claim.build import Fitted
+from fairstress.claim.predictors import mean_squared_distance
+from fairstress.claim.refit import refit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.functionals.cfu import evaluate_cfu
 from fairstress.options import Budget, Search

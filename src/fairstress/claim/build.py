@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,29 +12,23 @@ import numpy as np
 
 from fairstress.claim.claim import Baseline, Claim, Context
 from fairstress.claim.evaluate import changes, sampled
+from fairstress.claim.predictors import fit_audited, fit_baselines
 from fairstress.claim.spec import EXPECTED, Settings
 from fairstress.errors import DataError, FairstressError, FairstressWarning, SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array, Rows
-from fairstress.model.design import MOST_TERMS, Describer, Design, build_design, count_values
-from fairstress.model.embedding import Input, affordable, has_levels
+from fairstress.inputs.rows import Rows
+from fairstress.model.design import Describer, Design, build_design
 from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import (
     AnyPredictor,
-    PolynomialPredictor,
-    Source,
     check_independent,
-    fit_predictor,
-    on_log_odds,
 )
-from fairstress.model.selection import choose_latent, choose_predictor, choose_structure
+from fairstress.model.selection import choose_latent, choose_structure
 from fairstress.model.separation import check_separation
 from fairstress.model.system import Likelihood, equations_alone, make_system, without_penalty
-from fairstress.model.tree import model_residuals
-from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
-from fairstress.options import LOG_ODDS, PROBABILITY
+from fairstress.options import PROBABILITY
 from fairstress.progress import Progress, Steps
 
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
@@ -53,6 +47,7 @@ class Fitted:
     outcome_variance: float  # the scale on which CFU is large or small
     context: Context
     fair_predictor: AnyPredictor | None = None  # in whose place a robust one is audited
+    training: Fitted | None = None  # what was fitted to other people, where those of the table were held out
 
     @property
     def graph(self) -> CausalGraph:
@@ -67,6 +62,10 @@ class Fitted:
         """
         if self.settings.penalty == 0 and not any(self.settings.own_penalties.values()):
             return self.claim
+        if self.training is not None:
+            known, here = self.training.unpenalised, self.claim
+            people = replace(here, system=without_penalty(here.system))
+            return known and replace(people, model_a=known.model_a, view=known.view, predictor=known.predictor)
         if self.claim.condition() > WORST_CONDITION:
             return None
         try:
@@ -110,7 +109,7 @@ def build(
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
         check_sizes(table, design)
-    pairs = _places(graph, _variables(graph, design))
+    pairs = pair_places(graph, _variables(graph, design))
     constant = settings.penalise_constant
     system = make_system(design, table.rows, penalty, penalise_constant=constant, own=own, pairs=pairs)
     claim = _claim(table, settings, design, system, penalty, folds)
@@ -125,7 +124,7 @@ def build(
         predictor_degree=claim.predictor.degree,
         predictor_penalty=claim.predictor.penalty,
     )
-    fitted = _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like, steps))
+    fitted = with_context(table, chosen, claim, fit_baselines(table, settings, folds, claim, like, steps))
     steps.finish()
     return fitted
 
@@ -159,41 +158,13 @@ def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
     return (*own, *(equation.feature for equation in design.equations))
 
 
-def refit_to(fitted: Fitted, table: Table) -> Fitted:
-    """Fit all of it anew to the same people under other weights; nothing is cross-validated anew."""
-    return build(table, _fixed(fitted.settings), [], fitted.baselines)
-
-
-def refit(
-    fitted: Fitted,
-    *,
-    degrees: Mapping[str, int] | None = None,
-    penalty: float | None = None,
-    keep: Any = None,
-) -> Fitted:
-    """Fit the same with other degrees or another penalty, or to some of the rows; nothing is cross-validated anew."""
-    if degrees is None and penalty is None and keep is None:
-        return fitted
-    settings, table = fitted.settings, fitted.table if keep is None else fitted.table.keep(keep)
-    changed = replace(
-        _fixed(settings),
-        degrees={**settings.degrees, **(degrees or {})},
-        penalty=settings.penalty if penalty is None else penalty,
-        own_penalties=settings.own_penalties if penalty is None else dict.fromkeys(settings.own_penalties, penalty),
-    )
-    again = build(table, changed, [], fitted.baselines)
-    if fitted.fair_predictor is None:
-        return again
-    own = replace(again.claim, predictor=fitted.claim.predictor)
-    return replace(again, claim=own, fair_predictor=again.claim.predictor)
-
-
-def _with_context(table: Table, settings: Settings, claim: Claim, baselines: dict[str, Baseline]) -> Fitted:
+def with_context(table: Table, settings: Settings, claim: Claim, baselines: dict[str, Baseline]) -> Fitted:
+    """Put a claim beside what its CFU is compared with."""
     graph, rows = table.graph, table.rows
     variance = float(rows.y_square.sum() / rows.n - (rows.y.sum() / rows.n) ** 2)
     comparable = settings.measure.is_squared and settings.predictor_scale == PROBABILITY
     raw = isinstance(claim.view, RawColumns)
-    floor = _floor(claim) if claim.is_mixed and not raw else 0.0
+    floor = cfu_under(claim, claim.model_a) if claim.is_mixed and not raw else 0.0
     # what an exact CFU of 0 looks like; ill-conditioned equations enlarge it
     smallest = max(ROUNDING, (8 * float(np.finfo(float).eps) * claim.condition()) ** 2) * variance
     has_distances = settings.measure.is_squared and not raw  # from a fair predictor
@@ -209,9 +180,9 @@ def _with_context(table: Table, settings: Settings, claim: Claim, baselines: dic
     return Fitted(table, settings, claim, baselines, _variables(graph, claim.design), variance, context)
 
 
-def _floor(claim: Claim) -> float:
-    """CFU under Model A: what a predictor of expected errors moves where nothing is confounded."""
-    change, weight = changes(claim, claim.model_a, lambda block: block.weight)
+def cfu_under(claim: Claim, fit: Fit) -> float:
+    """CFU under one model; under Model A it is what a predictor of expected errors moves by itself."""
+    change, weight = changes(claim, fit, lambda block: block.weight)
     if claim.measure.of_all is not None:
         return claim.measure.of_all(change[weight > 0], weight[weight > 0])
     return float(claim.measure.each(change) @ weight / weight.sum())
@@ -250,7 +221,7 @@ def _claim(
         ordered=settings.ordered_residuals == EXPECTED,
         reference=coding.reference_code,
     )
-    lens, predictor = audited or _audited(table, settings, view, model_a, folds)
+    lens, predictor = audited or fit_audited(table, settings, view, model_a, folds)
     moved, origin = coding.contrasts(table.rows)
     claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, origin)
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
@@ -260,131 +231,29 @@ def _on_table(fitted: Fitted, table: Table) -> Claim:
     """The same claim on the people of another table, who are coded alike."""
     settings, claim = fitted.settings, fitted.claim
     rows = table.rows.where(table.rows.weight > 0)
-    pairs = _places(fitted.graph, fitted.variables)
+    pairs = pair_places(fitted.graph, fitted.variables)
     constant, own = settings.penalise_constant, settings.own_penalties
     system = make_system(claim.design, rows, settings.penalty or 0.0, penalise_constant=constant, own=own, pairs=pairs)
     moved, origin = table.protected.contrasts(rows)
     return replace(claim, rows=moved, everyone=rows, system=system, origin=origin)
 
 
-def _places(graph: CausalGraph, variables: tuple[str, ...]) -> list[tuple[int, int]]:
+def pair_places(graph: CausalGraph, variables: tuple[str, ...]) -> list[tuple[int, int]]:
     """Where the graph's pairs stand in a correlation matrix."""
     return [(variables.index(a), variables.index(b)) for a, b in graph.pairs]
 
 
 def _unpenalised(fitted: Fitted) -> Claim:
     """The claim from the same moments, without structural penalty."""
-    claim, settings = fitted.claim, _fixed(fitted.settings)
+    claim, settings = fitted.claim, fixed(fitted.settings)
     audited = (claim.view, claim.predictor) if isinstance(claim.view, RawColumns) else None
     return _claim(fitted.table, settings, claim.design, without_penalty(claim.system), 0.0, audited=audited)
 
 
-def _fixed(settings: Settings) -> Settings:
+def fixed(settings: Settings) -> Settings:
     """Settings that leave nothing to choose; a user's own predictor has neither degree nor penalty."""
     degree, penalty = settings.predictor_degree or 1, settings.predictor_penalty or 0.0
     return replace(settings, predictor_degree=degree, predictor_penalty=penalty)
-
-
-def _audited(
-    table: Table, settings: Settings, view: View, model_a: Fit, folds: Sequence[Rows]
-) -> tuple[Lens, AnyPredictor]:
-    """What the audited predictor looks at, and the predictor, fitted."""
-    own = settings.user_predictor
-    if own is None:
-        if not view.entries:
-            raise SettingError(
-                "ordered_residuals is 'leave out', which leaves the predictor nothing to look at: give 'expected'"
-            )
-        return view, _scaled(_polynomial(table, settings, folds, _residuals_of(table, view, model_a)), settings)
-    lens = own.lens(view, table)
-    return lens, _scaled(fit_user_predictor(own, table, lens, _gatherer(lens, view.design, model_a)), settings)
-
-
-def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source: Source) -> PolynomialPredictor:
-    """Choose and fit the built-in predictor on some inputs."""
-    options: dict[str, bool] = {
-        "is_logistic": table.outcome_levels is not None,
-        "penalise_constant": settings.penalise_constant,
-    }
-    degrees, penalties = predictor_degrees(table, settings, source.inputs), settings.predictor_penalties_to_try
-    degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
-    return fit_predictor(table.rows, source, degree, penalty, **options)
-
-
-def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:
-    """The degrees of a predictor of some inputs that can be tried: few terms where levels make many."""
-    offered = settings.predictor_degrees_to_try
-    features = [variable for variable in inputs if variable.of != table.graph.protected]
-    return affordable(inputs, offered, MOST_TERMS) if has_levels(features) else offered
-
-
-def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:
-    return on_log_odds(predictor) if settings.predictor_scale == LOG_ODDS else predictor
-
-
-def _residuals_of(table: Table, view: View, model_a: Fit) -> Source:
-    """What a counterfactually fair predictor may look at."""
-    gather = _gatherer(view, view.design, model_a)
-    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
-    inputs = [
-        Input(entry.name, n_values=count_values(Z[:, j]), level=entry.level, of=str(entry.column))
-        for j, entry in enumerate(view.entries)
-    ]
-    return Source(tuple(inputs), gather)
-
-
-def _gatherer(lens: Lens, design: Design, model_a: Fit) -> Callable[[Rows], Array]:
-    """How a predictor's inputs come from rows."""
-    return lambda block: lens.factual(block, model_residuals(design, model_a, block))
-
-
-# ---------------------------------------------------------------- baselines
-
-
-def _baselines(
-    table: Table,
-    settings: Settings,
-    folds: Sequence[Rows],
-    claim: Claim,
-    like: Mapping[str, Baseline] | None,
-    steps: Steps,
-) -> dict[str, Baseline]:
-    """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
-    describe = Describer(table)
-    features = tuple(tuple(describe(name)) for name in table.graph.features)
-    shown = {"unconstrained": (*describe(table.graph.protected),), "blind": ()}
-    baselines = {}
-    for name, own in steps.each(shown.items()):
-        its = settings
-        if like is not None:
-            its = replace(settings, predictor_degree=like[name].degree, predictor_penalty=like[name].penalty)
-        baselines[name] = _baseline(table, its, folds, claim, name, own, features)
-    return baselines
-
-
-def _baseline(
-    table: Table,
-    settings: Settings,
-    folds: Sequence[Rows],
-    claim: Claim,
-    name: str,
-    own: tuple[Input, ...],
-    features: tuple[tuple[Input, ...], ...],
-) -> Baseline:
-    lens, inputs = RawColumns.of(own, features), (*own, *(variable for its in features for variable in its))
-    predictor = _polynomial(table, settings, folds, Source(inputs, lambda block: lens.factual(block, block.x)))
-    itself = replace(claim, view=lens, predictor=_scaled(predictor, settings))
-    distance = mean_squared_distance(itself, claim, table.rows)
-    return Baseline(name, distance, predictor.r2, predictor.degree, predictor.penalty, itself)
-
-
-def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
-    """Mean squared difference of two predictors' predictions for people as they are."""
-    total = 0.0
-    for block in rows.blocks():
-        eps = first.residuals(block)
-        total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
-    return total / rows.n
 
 
 # ---------------------------------------------------------------- checks

@@ -192,7 +192,8 @@ class Context:
     penalty: float  # of the structural equations
     log_likelihood: float  # of Model A
     baselines: dict[str, float]  # unfairness by name; none where it is no distance from a fair predictor
-    floor: float = 0.0  # CFU under Model A of a predictor that sees expected errors, which abduction leaves open
+    floor: float = 0.0  # CFU with independent errors, of a predictor that sees expected errors, or of people held out
+    held_out: int = 0  # people who were held out, of whom Model B and CFU then are; 0 where nobody was
     baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)  # what gives the baselines' own CFU
 
     def __repr__(self) -> str:

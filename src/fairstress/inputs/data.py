@@ -21,8 +21,10 @@ from fairstress.inputs.missing import Dropped
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
+from fairstress.options import share
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
+DEALS = 20  # parts into which people are dealt to hold some of them out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,29 @@ class Table:
         rows, a = self.rows, self._group_places()
         parts = cut(cv, a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
         return [_gather(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def held_out(self, holdout: Any, seed: int = 0) -> NDArray[np.bool_]:
+        """(n,) who is held out: those given, or a share of people, dealt whatever their order, groups balanced."""
+        if np.ndim(holdout):
+            return self._given_out(np.asarray(holdout))
+        parts = round(DEALS * share(holdout, "holdout"))
+        if not 0 < parts < DEALS:
+            raise SettingError(
+                f"holdout is {holdout!r}: give a share between 0.05 and 0.95, or one truth value per row"
+            )
+        a = self._group_places()
+        dealt = cut(DEALS, a[self.row_of], self.rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
+        out = np.zeros(self.y.size, dtype=bool)
+        out[np.concatenate(dealt[:parts])] = True
+        return out
+
+    def _given_out(self, out: NDArray[Any]) -> NDArray[np.bool_]:
+        if out.dtype != bool or out.shape != self.weight.shape:
+            raise SettingError(f"holdout has {out.dtype} values of shape {out.shape}: give one truth value per row")
+        for name, part in (("every", out), ("no", ~out)):
+            if not self.weight[~part].any():
+                raise SettingError(f"holdout names {name} row with weight: hold some people out, and keep some")
+        return out
 
     def _group_places(self) -> Array:
         """Numbers for the groups that do not depend on the reference."""

@@ -247,8 +247,9 @@ def _extreme(extreme: Extreme) -> dict[str, Any]:
 def _data(audit: Audit) -> dict[str, Any]:
     table, coding = audit.fitted.table, audit.fitted.table.protected
     return {
-        "rows": int(table.y.size),
-        "distinct_rows": int(table.rows.a.size),
+        "rows": table.n_counted,
+        "distinct_rows": int((table.rows.weight > 0).sum()),
+        "held_out": audit.fitted.context.held_out or None,
         "groups": [{"level": _plain(level), "rows": count} for level, count in table.group_sizes().items()],
         "reference": _plain(coding.level(coding.reference_code)) if coding.levels else None,
         "moved_to": [_plain(coding.level(code)) for code in coding.targets] or None,

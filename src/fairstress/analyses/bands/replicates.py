@@ -16,9 +16,10 @@ import numpy as np
 
 from fairstress.analyses.bands.limits import Replication, check_enough
 from fairstress.analyses.bands.weights import Sampler, is_covariance
-from fairstress.claim.build import WORST_CONDITION, Fitted, refit_to
+from fairstress.claim.build import WORST_CONDITION, Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional, fits
+from fairstress.claim.refit import refit_to
 from fairstress.errors import FairstressError, Status, describe_error
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array

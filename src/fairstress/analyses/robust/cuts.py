@@ -101,6 +101,11 @@ class CuttingPlanes:
                 "this audit's predictor is a robust one already: ask the audit that it was made from, or fit one "
                 "without robust"
             )
+        if fitted.training is not None:
+            raise SettingError(
+                "this audit judges people who were held out, to whom no predictor is fitted: give robust to Audit.fit, "
+                "beside holdout"
+            )
         correlation_set(solver.budget, p_max, fitted.graph, fitted.variables)
         claim = fitted.claim
         constant = fitted.settings.penalise_constant

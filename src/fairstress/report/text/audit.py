@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 def audit_summary(audit: Audit) -> str:
     """Say what was assumed, how Model A fits, and how predictor and baselines compare."""
-    parts = [_data(audit.fitted.table), _assumptions(audit), _kinds(audit), _model_a(audit), _predictors(audit)]
+    parts = [
+        _data(audit.fitted.table),
+        _held_out(audit),
+        _assumptions(audit),
+        _kinds(audit),
+        _model_a(audit),
+        _predictors(audit),
+    ]
     parts += [_robust(audit), _what_can_matter(audit), _notes(audit)]
     return "\n\n".join(part for part in parts if part)
 
@@ -30,9 +37,20 @@ def _data(table: Table) -> str:
     return printable(head) + "\n" + fill(f"{audit_data(table)}.{_outcome(table)}")
 
 
+def _held_out(audit: Audit) -> str:
+    training = audit.fitted.training
+    if training is None:
+        return ""
+    return fill(
+        f"These people were held out: Model A, predictor and baselines were fitted to {training.table.n_counted:,} "
+        "others, and Model B and CFU are of these."
+    )
+
+
 def audit_data(table: Table) -> str:
     """How many rows there are, of which groups, and where the counterfactual takes people."""
-    return f"{table.y.size:,} rows ({table.rows.a.size:,} distinct): {_groups(table)}; {_moved(table.protected)}"
+    distinct = int((table.rows.weight > 0).sum())
+    return f"{table.n_counted:,} rows ({distinct:,} distinct): {_groups(table)}; {_moved(table.protected)}"
 
 
 def _outcome(table: Table) -> str:
@@ -147,7 +165,9 @@ def _predictors(audit: Audit) -> str:
     on_residuals = shown.predictor_input == RESIDUALS
     name = "on residuals" if shown.predictor_degree is not None else predictor.name
     floor = audit.fitted.context.floor
-    nominal = f"{floor:.2g} under Model A" if floor > audit.fitted.context.negligible else "0 by construction"
+    context = audit.fitted.context
+    where = "on people held out" if context.held_out else "under Model A"
+    nominal = f"{floor:.2g} {where}" if floor > context.negligible else "0 by construction"
     own = nominal if on_residuals else f"{audit.cfu({}):.7f}"
     rows = [(f"{name} (audited)", predictor.degree, predictor.penalty, predictor.r2, own)]
     rows += [(b.name, b.degree, b.penalty, b.r2, f"{b.unfairness:.7f}") for b in audit.baselines.values()]

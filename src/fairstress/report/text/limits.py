@@ -31,6 +31,9 @@ def sampling_text(estimate: Estimate | None, context: Context) -> str:
     if estimate is None:
         return ""
     level = percent(estimate.replication.level)
+    if context.held_out:
+        upper = f"with {level} confidence at most {estimate.upper:.2g}"
+        return f"With independent errors CFU is {estimate.value:.2g}, {upper}."
     if estimate.value > context.negligible:
         return (
             f"Under Model A CFU is {estimate.value:.3g}; with its sampling error, up to {estimate.upper:.2g} ({level})."

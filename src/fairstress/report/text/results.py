@@ -77,6 +77,11 @@ def floor_notes(result: Profile | Curve) -> list[str]:
     context = result.context
     if context.floor <= context.negligible:
         return []
+    if context.held_out:
+        return [
+            f"Of each CFU, about {context.floor:.2g} is there with independent errors already: Model A was fitted to "
+            f"other people than these {context.held_out:,}, who were held out."
+        ]
     return [
         f"Of each CFU, about {context.floor:.3g} is there under Model A already: levels tell errors only within "
         "intervals, so that even without confounding a counterfactual person's expected errors differ."
@@ -171,25 +176,31 @@ def finding_text(finding: Finding, variance: float) -> str:
     pairs = _join(f"{a} <-> {b}" for a, b in finding.pairs)
     many = len(finding.pairs) > 1
     if finding.verdict is Verdict.CANNOT_MATTER:
-        stays = "stays at its value under Model A" if np.isnan(finding.cfu_model_a) else _stays(finding.cfu_model_a)
+        stays = (
+            "stays at its value with independent errors"
+            if np.isnan(finding.cfu_model_a)
+            else _stays(finding.cfu_model_a)
+        )
         verdict = f"{pairs} {'together cannot' if many else 'cannot'} matter: CFU {stays} at every correlation."
         return f"{verdict} {finding.reason}"
     where = _join(f"{a} <-> {b} {p:+.2f}" for (a, b), p in finding.correlation.items())
     if finding.cfu is None:
         verdict = f"No rule is known for {pairs}."
     elif finding.verdict is Verdict.NO_RULE and finding.cfu_model_a:
-        verdict = f"No rule is known for {pairs}; CFU is {finding.cfu:.3g} at random correlations as under Model A."
+        verdict = (
+            f"No rule is known for {pairs}; CFU is {finding.cfu:.3g} at random correlations as with independent errors."
+        )
     elif finding.verdict is Verdict.NO_RULE:
         verdict = f"No rule is known for {pairs}; CFU is 0 up to rounding at random correlations."
     else:
         share = _of_variance(finding.cfu, variance, ", {} of the outcome's variance,")
         verdict = f"{pairs} {'together move' if many else 'moves'} CFU: it is {finding.cfu:.3g}{share} at {where}"
-        verdict += f", and {finding.cfu_model_a:.3g} under Model A." if finding.cfu_model_a else "."
+        verdict += f", and {finding.cfu_model_a:.3g} with independent errors." if finding.cfu_model_a else "."
     return " ".join(part for part in (verdict, finding.reason, finding.advice) if part)
 
 
 def _stays(nominal: float) -> str:
-    return f"stays at {nominal:.3g}, its value under Model A," if nominal else "is 0"
+    return f"stays at {nominal:.3g}, its value with independent errors," if nominal else "is 0"
 
 
 def _of_variance(cfu: float, variance: float, sentence: str) -> str:

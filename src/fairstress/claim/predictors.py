@@ -1,0 +1,126 @@
+"""The audited predictor, on what it looks at, and the baselines beside it, chosen and fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairstress.claim.claim import Baseline, Claim
+from fairstress.claim.spec import Settings
+from fairstress.errors import SettingError
+from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array, Rows
+from fairstress.model.design import MOST_TERMS, Describer, Design, count_values
+from fairstress.model.embedding import Input, affordable, has_levels
+from fairstress.model.fit import Fit
+from fairstress.model.predictor import AnyPredictor, PolynomialPredictor, Source, fit_predictor, on_log_odds
+from fairstress.model.selection import choose_predictor
+from fairstress.model.tree import model_residuals
+from fairstress.model.user_predictor import fit_user_predictor
+from fairstress.model.view import Lens, RawColumns, View
+from fairstress.options import LOG_ODDS
+from fairstress.progress import Steps
+
+
+def fit_audited(
+    table: Table, settings: Settings, view: View, model_a: Fit, folds: Sequence[Rows]
+) -> tuple[Lens, AnyPredictor]:
+    """What the audited predictor looks at, and the predictor, fitted."""
+    own = settings.user_predictor
+    if own is None:
+        if not view.entries:
+            raise SettingError(
+                "ordered_residuals is 'leave out', which leaves the predictor nothing to look at: give 'expected'"
+            )
+        return view, _scaled(_polynomial(table, settings, folds, _residuals_of(table, view, model_a)), settings)
+    lens = own.lens(view, table)
+    return lens, _scaled(fit_user_predictor(own, table, lens, _gatherer(lens, view.design, model_a)), settings)
+
+
+def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source: Source) -> PolynomialPredictor:
+    """Choose and fit the built-in predictor on some inputs."""
+    options: dict[str, bool] = {
+        "is_logistic": table.outcome_levels is not None,
+        "penalise_constant": settings.penalise_constant,
+    }
+    degrees, penalties = predictor_degrees(table, settings, source.inputs), settings.predictor_penalties_to_try
+    degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
+    return fit_predictor(table.rows, source, degree, penalty, **options)
+
+
+def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:
+    """The degrees of a predictor of some inputs that can be tried: few terms where levels make many."""
+    offered = settings.predictor_degrees_to_try
+    features = [variable for variable in inputs if variable.of != table.graph.protected]
+    return affordable(inputs, offered, MOST_TERMS) if has_levels(features) else offered
+
+
+def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:
+    return on_log_odds(predictor) if settings.predictor_scale == LOG_ODDS else predictor
+
+
+def _residuals_of(table: Table, view: View, model_a: Fit) -> Source:
+    """What a counterfactually fair predictor may look at."""
+    gather = _gatherer(view, view.design, model_a)
+    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
+    inputs = [
+        Input(entry.name, n_values=count_values(Z[:, j]), level=entry.level, of=str(entry.column))
+        for j, entry in enumerate(view.entries)
+    ]
+    return Source(tuple(inputs), gather)
+
+
+def _gatherer(lens: Lens, design: Design, model_a: Fit) -> Callable[[Rows], Array]:
+    """How a predictor's inputs come from rows."""
+    return lambda block: lens.factual(block, model_residuals(design, model_a, block))
+
+
+# ---------------------------------------------------------------- baselines
+
+
+def fit_baselines(
+    table: Table,
+    settings: Settings,
+    folds: Sequence[Rows],
+    claim: Claim,
+    like: Mapping[str, Baseline] | None,
+    steps: Steps,
+) -> dict[str, Baseline]:
+    """Fit the predictors that ignore the graph and measure how far they are from the audited one."""
+    describe = Describer(table)
+    features = tuple(tuple(describe(name)) for name in table.graph.features)
+    shown = {"unconstrained": (*describe(table.graph.protected),), "blind": ()}
+    baselines = {}
+    for name, own in steps.each(shown.items()):
+        its = settings
+        if like is not None:
+            its = replace(settings, predictor_degree=like[name].degree, predictor_penalty=like[name].penalty)
+        baselines[name] = _baseline(table, its, folds, claim, name, own, features)
+    return baselines
+
+
+def _baseline(
+    table: Table,
+    settings: Settings,
+    folds: Sequence[Rows],
+    claim: Claim,
+    name: str,
+    own: tuple[Input, ...],
+    features: tuple[tuple[Input, ...], ...],
+) -> Baseline:
+    lens, inputs = RawColumns.of(own, features), (*own, *(variable for its in features for variable in its))
+    predictor = _polynomial(table, settings, folds, Source(inputs, lambda block: lens.factual(block, block.x)))
+    itself = replace(claim, view=lens, predictor=_scaled(predictor, settings))
+    distance = mean_squared_distance(itself, claim, table.rows)
+    return Baseline(name, distance, predictor.r2, predictor.degree, predictor.penalty, itself)
+
+
+def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
+    """Mean squared difference of two predictors' predictions for people as they are."""
+    total = 0.0
+    for block in rows.blocks():
+        eps = first.residuals(block)
+        total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
+    return total / rows.n
