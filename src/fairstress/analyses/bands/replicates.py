@@ -238,9 +238,12 @@ def _about(functional: Functional, fitted: Fitted, again: Fitted) -> Functional:
 
 def _judged(functional: Functional, claim: Claim, made: Sequence[Fit]) -> Outcome:
     failed = [fit.status for fit in made if fit.status in FAILED]
-    values = functional.values(claim, made)
     if failed:
         return None, str(failed[0])
+    try:
+        values = functional.values(claim, made)
+    except FairstressError as problem:
+        return None, describe_error(problem)
     return (values, "") if np.isfinite(values).all() else (None, "The value is not finite.")
 
 
