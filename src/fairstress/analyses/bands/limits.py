@@ -15,6 +15,7 @@ from fairstress.functionals.decisions import Flips
 from fairstress.inputs.rows import Array
 from fairstress.resampling import Bootstrap
 
+ROUNDING = 1e-12  # of its limit: a value below this is 0 up to rounding
 UPPER, BOTH = "upper", "both"  # which limits are given
 
 
@@ -80,7 +81,8 @@ class Estimate:
     def __repr__(self) -> str:
         level = f"({100 * self.replication.level:g} %)"
         if self.lower is None:
-            return f"<Estimate {self.value:.4g}, at most {self.upper:.4g} {level}>"
+            value = 0.0 if self.value < ROUNDING * self.upper else self.value
+            return f"<Estimate {value:.4g}, at most {self.upper:.4g} {level}>"
         return f"<Estimate {self.value:.4g}, from {self.lower:.4g} to {self.upper:.4g} {level}>"
 
 
