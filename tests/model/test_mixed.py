@@ -312,6 +312,24 @@ def test_two_roots_with_levels_are_one_table_of_normal_probabilities():
     assert fit.log_likelihood == pytest.approx((count * np.log(cells)).sum(), rel=1e-7)
 
 
+def test_a_hessian_that_is_kept_for_the_last_steps_leads_to_the_same_fit(monkeypatch):
+    claim, P = (
+        claim_of(("number", "ordered, 3", "ordered"), 400, tied=False),
+        random_correlation(3, np.random.default_rng(11)),
+    )
+    made = []
+    of = MixedSystem._objective
+    monkeypatch.setattr(MixedSystem, "_objective", lambda s, z, at, n: made.append(n) or of(s, z, at, n))
+    kept = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0]
+    assert made[-1] == 1
+    monkeypatch.setattr(mixed, "KEPT_CURVATURE", 0.0)
+    anew = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0]
+    assert made[-1] == 2
+    for name in ("weights", "log_scales", "cuts"):
+        np.testing.assert_allclose(getattr(kept, name), getattr(anew, name), rtol=1e-10, atol=1e-11)
+    assert kept.objective == pytest.approx(anew.objective, rel=1e-14)
+
+
 def test_coordinates_of_a_fit_make_the_same_fit():
     claim = claim_of(("ordered, 5", "number by group", "zero or number", "log"), 200, tied=True)
     at, fit = system_of(claim).data.coordinates, claim.model_a

@@ -30,6 +30,7 @@ from fairstress.model.threshold import solve_definite
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other minima: its last step doubles the digits
+KEPT_CURVATURE = 1e-9  # the same from which on the Hessian is kept: a step changes it in its fifth digit
 ROUGH = 1e-4  # the same for a fit that others start from
 DIFFERENCE = 1e-6  # of a correlation, in derivatives by it
 EPSILON = float(np.finfo(float).eps)
@@ -194,16 +195,18 @@ class MixedSystem:
             if decrease <= max(tolerance * self.n, hidden, 1e-3 * error * self.n) and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
-            trial = self._objective(z + length * step, at, 2)
+            derivatives = 2 if decrease > KEPT_CURVATURE * self.n else 1
+            trial = self._objective(z + length * step, at, derivatives)
             for _ in range(40):
                 if trial[0] <= F - 1e-4 * length * decrease + error * self.n:
                     break
                 length /= 2
-                trial = self._objective(z + length * step, at, 2)
+                trial = self._objective(z + length * step, at, derivatives)
             else:
                 status = Status.STALLED
                 break
-            z, (F, g, H, error) = z + length * step, trial
+            z, (F, g, newer, error) = z + length * step, trial
+            H = newer if derivatives == 2 else H
         return self._as_fit(z, F, P, at, status, error)
 
     def _longest(self, z: Array, step: Array) -> float:
