@@ -272,6 +272,64 @@ def test_blocks_that_are_not_kept_in_memory_give_the_same_fit(monkeypatch):
     assert passed.objective == kept.objective
 
 
+def test_columns_that_differ_by_their_sign_alone_are_kept_once():
+    claim = claim_of(("number", "ordered, 3", "number by group", "ordered, 5"), 200, tied=True)
+    for block in system_of(claim).data.blocks():
+        distinct = block.columns[block.end.size :]
+        assert len(distinct) < block.where.size
+        assert len(np.unique(np.vstack([distinct, -distinct]), axis=0)) == 2 * len(distinct)
+        assert (np.abs(block.signs).sum(axis=0) == 1).all()
+
+
+def test_distinct_columns_with_their_signs_are_all_columns():
+    x, y = np.random.default_rng(9).standard_normal((2, 30))
+    columns = np.array([-x, y, 0 * x, x, -0.0 * x, -x, x + y])
+    distinct, signs = mixed_rows._distinct(columns)
+    assert len(distinct) == 4
+    np.testing.assert_array_equal(signs.T @ distinct, columns)
+    distinct, signs = mixed_rows._distinct(columns[:0])
+    assert distinct.shape == (0, 30)
+    assert signs.shape == (0, 0)
+
+
+def test_two_roots_with_levels_are_one_table_of_normal_probabilities():
+    rng = np.random.default_rng(10)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 300), "x1": rng.integers(0, 3, 300), "x2": rng.standard_normal(300)})
+    frame["y"] = frame["x1"] + frame["x2"]
+    edges = [("a", "x2"), ("x1", "x2")]
+    claim = claim_on(
+        frame, fs.CausalGraph(edges=edges, pairs=[("a", "x1")], protected="a", outcome="y"), ("ordered, 3", "number")
+    )
+    whole, P = system_of(claim), np.array([[1, 0.4], [0.4, 1]])
+    assert whole.tied is not None
+    (fit,) = whole.tied.system.fits(P[None], whole.tied._inner(whole, claim.model_a), check_minima=True)
+    # the attribute's cut stands first
+    upto = [
+        [stats.multivariate_normal.cdf([h, k], np.zeros(2), P) for k in (*fit.cuts[1:], 9)] for h in (fit.cuts[0], 9)
+    ]
+    cells = np.diff(np.diff(upto, axis=0, prepend=0), axis=1, prepend=0)
+    count = pd.crosstab(frame["a"], frame["x1"]).to_numpy()
+    assert fit.log_likelihood == pytest.approx((count * np.log(cells)).sum(), rel=1e-7)
+
+
+def test_a_hessian_that_is_kept_for_the_last_steps_leads_to_the_same_fit(monkeypatch):
+    claim, P = (
+        claim_of(("number", "ordered, 3", "ordered"), 400, tied=False),
+        random_correlation(3, np.random.default_rng(11)),
+    )
+    made = []
+    of = MixedSystem._objective
+    monkeypatch.setattr(MixedSystem, "_objective", lambda s, z, at, n: made.append(n) or of(s, z, at, n))
+    kept = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0]
+    assert made[-1] == 1
+    monkeypatch.setattr(mixed, "KEPT_CURVATURE", 0.0)
+    anew = system_of(claim).fits(P[None], claim.model_a, check_minima=True)[0]
+    assert made[-1] == 2
+    for name in ("weights", "log_scales", "cuts"):
+        np.testing.assert_allclose(getattr(kept, name), getattr(anew, name), rtol=1e-10, atol=1e-11)
+    assert kept.objective == pytest.approx(anew.objective, rel=1e-14)
+
+
 def test_coordinates_of_a_fit_make_the_same_fit():
     claim = claim_of(("ordered, 5", "number by group", "zero or number", "log"), 200, tied=True)
     at, fit = system_of(claim).data.coordinates, claim.model_a

@@ -173,6 +173,17 @@ def test_sums_of_corners_and_slices_are_the_same(monkeypatch, d, seed):
     assert sums == pytest.approx(slices, abs=1e-9)
 
 
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("rho", [0.01, 0.1, 0.25, 0.5, 0.8, 0.95, 0.99])
+def test_sums_of_corners_have_nodes_enough(monkeypatch, d, rho):
+    S = np.full((d, d), rho) + (1 - rho) * np.eye(d)
+    lower, upper = boxes(np.random.default_rng(16), 2000, S)
+    few = rectangles(lower, upper, S).log_probability
+    monkeypatch.setattr(rectangle, "NODES", {2: (40, 20), 3: (40, 20)})
+    # a sum may have lost three digits, with two coordinates, or five to its terms
+    assert few == pytest.approx(rectangles(lower, upper, S).log_probability, abs={2: 1e-11, 3: 1e-9}[d])
+
+
 # ---------------------------------------------------------------- far out
 
 

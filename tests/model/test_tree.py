@@ -11,7 +11,7 @@ from scipy import integrate, stats
 import fairstress as fs
 from fairstress.claim.evaluate import evaluate, model_b
 from fairstress.functionals.cfu import CFU
-from fairstress.model import rectangle, tree
+from fairstress.model import lattice, tree
 from fairstress.model.latent import Layout, errors
 from fairstress.model.tree import DETAIL, Detail, grow
 
@@ -330,7 +330,7 @@ def test_with_four_intervals_the_derivative_of_cfu_holds_where_all_correlations_
     at, h = np.full((4, 4), 0.2) + 0.8 * np.eye(4), 1e-4
     found = evaluate(claim, at, CFU(), gradient=True)
     # in another order of integration probabilities are others, within their error: differences keep to one
-    monkeypatch.setattr(rectangle, "_order", lambda R: np.arange(len(R)))
+    monkeypatch.setattr(lattice, "_order", lambda R: np.arange(len(R)))
     for j, k in claim.system.pairs:
         E = np.zeros((4, 4))
         E[j, k] = E[k, j] = h

@@ -21,15 +21,16 @@ from scipy import special
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray, Rows, seen_by
 from fairstress.model.design import Design, Moments, structural_moments
-from fairstress.model.fit import Fit, Mask, System, best_fit, fit_independent
-from fairstress.model.latent import Layout, Part, components, seen
-from fairstress.model.mixed_rows import Coordinates, Line, MixedRows, Pattern, PatternBlock, joined, with_all_levels
-from fairstress.model.rectangle import rectangles
+from fairstress.model.fit import Fit, System, best_fit, fit_independent
+from fairstress.model.latent import Layout, Part, seen
+from fairstress.model.mixed_intervals import Shape, log_probability
+from fairstress.model.mixed_rows import Coordinates, MixedRows, joined, with_all_levels
 from fairstress.model.threshold import solve_definite
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other minima: its last step doubles the digits
+KEPT_CURVATURE = 1e-9  # the same from which on the Hessian is kept: a step changes it in its fifth digit
 ROUGH = 1e-4  # the same for a fit that others start from
 DIFFERENCE = 1e-6  # of a correlation, in derivatives by it
 EPSILON = float(np.finfo(float).eps)
@@ -194,16 +195,18 @@ class MixedSystem:
             if decrease <= max(tolerance * self.n, hidden, 1e-3 * error * self.n) and length == 1.0:
                 z, F, status = z + step, F - decrease, Status.CONVERGED
                 break
-            trial = self._objective(z + length * step, at, 2)
+            derivatives = 2 if decrease > KEPT_CURVATURE * self.n else 1
+            trial = self._objective(z + length * step, at, derivatives)
             for _ in range(40):
                 if trial[0] <= F - 1e-4 * length * decrease + error * self.n:
                     break
                 length /= 2
-                trial = self._objective(z + length * step, at, 2)
+                trial = self._objective(z + length * step, at, derivatives)
             else:
                 status = Status.STALLED
                 break
-            z, (F, g, H, error) = z + length * step, trial
+            z, (F, g, newer, error) = z + length * step, trial
+            H = newer if derivatives == 2 else H
         return self._as_fit(z, F, P, at, status, error)
 
     def _longest(self, z: Array, step: Array) -> float:
@@ -217,7 +220,7 @@ class MixedSystem:
         at = self.data.coordinates
         T, shapes = np.zeros((at.size, at.size)), []
         for pattern in self.data.patterns:
-            shape = _Shape.of(P, pattern)
+            shape = Shape.of(P, pattern)
             shapes.append(shape)
             f = np.searchsorted(pattern.known, at.variable_of[pattern.where])
             T[np.ix_(pattern.where, pattern.where)] += pattern.cross_products * shape.inverse[np.ix_(f, f)]
@@ -226,23 +229,8 @@ class MixedSystem:
     def _objective(self, z: Array, at: _Place, derivatives: int) -> tuple[float, Array, Array, float]:
         """The objective with its gradient and Hessian, and the largest error of a probability."""
         F, g, H = self._smooth(z, at)
-        error = 0.0
-        for block in self.data.blocks():
-            shape = at.shapes[block.pattern]
-            lower, upper = _ends(block, shape, z)
-            Pi = rectangles(lower, upper, shape.S, derivatives=derivatives)
-            error = max(error, Pi.error)
-            F -= 2 * float(block.weight @ Pi.log_probability)
-            if Pi.gradient is None:
-                continue
-            moves = [_moves(line, shape) for line in block.lines]
-            slope = -2 * block.weight[:, None] * Pi.gradient
-            for line, k in zip(block.lines, moves, strict=True):
-                if k.any():
-                    g[line.where] += line.X.T @ (slope @ k)
-            if Pi.hessian is not None:
-                _add_curvature(H, block, moves, -2 * block.weight[:, None, None] * Pi.hessian, shape.linked)
-        return F, g, H, error
+        L, slope, curvature, error = log_probability(self.data.blocks(), at.shapes, z, derivatives)
+        return F - 2 * L, g - 2 * slope, H - 2 * curvature, error
 
     def _smooth(self, z: Array, at: _Place) -> tuple[float, Array, Array]:
         """What moments alone determine: ``z'Tz - 2 sum n log u`` and the penalty."""
@@ -345,65 +333,8 @@ def z_safe(z: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
-    """What the likelihood of one pattern takes from P."""
-
-    inverse: Array  # (c, c) of P_CC
-    K: Array  # (d, c)
-    S: Array  # (d, d)
-    log_det: float  # of P_CC
-    linked: Mask  # (2d, 2d) ends of intervals whose probabilities do not factor
-
-    @classmethod
-    def of(cls, P: Array, pattern: Pattern) -> _Shape:
-        C, D = list(pattern.known), list(pattern.intervals)
-        inverse = np.asarray(np.linalg.inv(P[np.ix_(C, C)]), dtype=float)
-        K = P[np.ix_(D, C)] @ inverse
-        S = P[np.ix_(D, D)] - K @ P[np.ix_(C, D)]
-        log_det = float(np.linalg.slogdet(P[np.ix_(C, C)])[1]) if C else 0.0
-        label = components(S)
-        return cls(inverse, K, (S + S.T) / 2, log_det, np.tile(label[:, None] == label, (2, 2)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
     """What one P makes of the objective."""
 
     T: Array
-    shapes: tuple[_Shape, ...]
-
-
-def _moves(line: Line, shape: _Shape) -> Array:
-    """(2d,) how a line moves the lower and the upper ends, given the known errors."""
-    d = shape.S.shape[0]
-    if line.end == "known":
-        return -np.tile(shape.K[:, line.variable], 2)
-    k = np.zeros(2 * d)
-    if line.end in ("both", "lower"):
-        k[line.variable] = 1.0
-    if line.end in ("both", "upper"):
-        k[d + line.variable] = 1.0
-    return k
-
-
-def _ends(block: PatternBlock, shape: _Shape, z: Array) -> tuple[Array, Array]:
-    """(r, d) the ends of the intervals less what the known errors predict."""
-    d = shape.S.shape[0]
-    values = np.column_stack([line.X @ z[line.where] for line in block.lines])
-    ends = values @ np.array([_moves(line, shape) for line in block.lines])
-    return np.where(block.open_below, -np.inf, ends[:, :d]), np.where(block.open_above, np.inf, ends[:, d:])
-
-
-def _add_curvature(H: Array, block: PatternBlock, moves: Sequence[Array], curvature: Array, linked: Mask) -> None:
-    """Add ``X_v' diag(k_v' C k_w) X_w`` for each two lines v and w, end by end of the intervals, with C (r, 2d, 2d)."""
-    widths = [line.X.shape[1] for line in block.lines]
-    K, where = np.array(moves), joined([np.arange(line.where.start, line.where.stop) for line in block.lines])
-    of_line = np.repeat(np.arange(len(widths)), widths)
-    total = np.zeros((where.size, where.size))
-    for end in range(K.shape[1]):
-        moved = np.any(K[of_line][:, linked[end]] != 0, axis=1)  # columns of lines that move a linked end
-        mine = K[of_line, end] != 0
-        coefficient = (curvature[:, end] @ K.T)[:, of_line[moved]]
-        part = block.side_by_side[:, mine].T @ (block.side_by_side[:, moved] * coefficient)
-        total[np.ix_(mine, moved)] += part * K[of_line, end][mine, None]
-    np.add.at(H, (where[:, None], where[None, :]), total)
+    shapes: tuple[Shape, ...]

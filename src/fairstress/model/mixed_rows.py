@@ -96,20 +96,26 @@ class Line:
 
     where: slice
     X: Array  # (r, q)
-    variable: int  # position among the known errors, or among the intervals
-    end: str  # "known", or which ends it moves: "both", "lower", "upper"
+    moves: int  # position among the known errors, among the intervals, or among their ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternBlock:
-    """People for whom the same errors are known, and what is linear in z for them."""
+    """People for whom the same errors are known, and what is linear in z for them, column by column.
+
+    A cut or an atom moves one end of an interval. Known errors and indices move intervals as wholes; equations share
+    parents, so that many of their columns are the same but for the sign.
+    """
 
     pattern: int
-    lines: tuple[Line, ...]
-    open_below: Mask  # (r, d) intervals without a lower end
-    open_above: Mask  # (r, d) intervals without an upper end
+    end_where: IntArray  # (k,) coordinates that move one end
+    end: IntArray  # (k,) that end, ascending: first the lower and then the upper ones
+    where: IntArray  # (q,) coordinates that move intervals as wholes
+    moves: IntArray  # (q,) the known error that each adds to, or behind those the interval
+    columns: Array  # (k + p, r) of the one, and the distinct ones of the other
+    signs: Array  # (p, q) how these make up the other's, with 0 for not at all
+    is_open: Mask  # (2d, r) ends that are infinite
     weight: Array
-    side_by_side: Array  # (r, q) the columns of all lines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,31 +183,55 @@ class MixedRows:
 
     def _pattern_block(self, block: Rows, pattern: int, known: list[int], intervals: list[int]) -> PatternBlock:
         lines = [self._known(block, v, i) for i, v in enumerate(known)]
-        below, above = np.zeros((block.a.size, len(intervals)), bool), np.zeros((block.a.size, len(intervals)), bool)
-        for i, v in enumerate(intervals):
-            more, below[:, i], above[:, i] = self._interval(block, v, i)
-            lines += more
-        columns = np.asfortranarray(np.hstack([line.X for line in lines]))
-        return PatternBlock(pattern, tuple(lines), below, above, block.weight, columns)
+        lines += [self._index(block, v, len(known) + i) for i, v in enumerate(intervals)]
+        below, above = zip(*(self._ends(block, v, i, len(intervals)) for i, v in enumerate(intervals)), strict=True)
+        is_open = np.array([mask for _, mask in below + above])
+        end_where, end, single = _side_by_side([line for line, _ in below + above if line is not None])
+        where, moves, whole = _side_by_side(lines)
+        distinct, signs = _distinct(whole)
+        columns = np.vstack([single, distinct])
+        return PatternBlock(pattern, end_where, end, where, moves, columns, signs, is_open, block.weight)
 
     def _known(self, block: Rows, v: int, position: int) -> Line:
         """``e = u x - phi'theta``, with the u of a person's group."""
         part, at = self.coordinates.layout.parts[v], self.coordinates
         X = np.hstack([_by_group(part, block, seen(part, block)), -part.equation.values(block.a, block.x)])
-        return Line(slice(at.u[v].start, at.theta[v].stop), np.asfortranarray(X), position, "known")
+        return Line(slice(at.u[v].start, at.theta[v].stop), X, position)
 
-    def _interval(self, block: Rows, v: int, position: int) -> tuple[list[Line], Mask, Mask]:
-        """The index, which moves both ends, and the cuts, or the atom, which move one."""
+    def _index(self, block: Rows, v: int, position: int) -> Line:
+        """``-phi'theta``, which moves both ends."""
         part, at = self.coordinates.layout.parts[v], self.coordinates
-        law, phi = part.equation.law, part.equation.values(block.a, block.x)
-        lines = [Line(at.theta[v], np.asfortranarray(-phi[:, at.free[v]]), position, "both")]
+        return Line(at.theta[v], -part.equation.values(block.a, block.x)[:, at.free[v]], position)
+
+    def _ends(self, block: Rows, v: int, i: int, d: int) -> tuple[tuple[Line | None, Mask], tuple[Line | None, Mask]]:
+        """What moves the lower end and the upper end alone, cuts or the atom, and who has no such end."""
+        part, at = self.coordinates.layout.parts[v], self.coordinates
+        law, everyone = part.equation.law, np.ones(block.a.size, dtype=bool)
         if law.atom is not None:
-            lines.append(Line(at.u[v], _by_group(part, block, np.full(block.a.size, law.atom)), position, "upper"))
-            return lines, np.ones(block.a.size, bool), np.zeros(block.a.size, bool)
-        level, cut = law.level_of(seen(part, block)), np.arange(law.n_cuts)
-        lines.append(Line(at.tau[v], np.asfortranarray((level[:, None] - 1 == cut).astype(float)), position, "lower"))
-        lines.append(Line(at.tau[v], np.asfortranarray((level[:, None] == cut).astype(float)), position, "upper"))
-        return lines, level == 0, level == law.n_cuts
+            atom = _by_group(part, block, np.full(block.a.size, law.atom))
+            return (None, everyone), (Line(at.u[v], atom, d + i), ~everyone)
+        level, cut = law.level_of(seen(part, block))[:, None], np.arange(law.n_cuts)
+        lower, upper = (Line(at.tau[v], (level - k == cut).astype(float), i + d * (1 - k)) for k in (1, 0))
+        return (lower, level[:, 0] == 0), (upper, level[:, 0] == law.n_cuts)
+
+
+def _side_by_side(lines: Sequence[Line]) -> tuple[IntArray, IntArray, Array]:
+    """Coordinates and moves (q,) of all columns, and the columns (q, r)."""
+    where = joined([np.arange(line.where.start, line.where.stop) for line in lines])
+    moves = np.repeat([line.moves for line in lines], [line.X.shape[1] for line in lines])
+    return where, moves, np.vstack([line.X.T for line in lines])
+
+
+def _distinct(columns: Array) -> tuple[Array, Array]:
+    """The columns (p, r) that differ by more than their sign, and signs (p, q) that make all (q, r) of them."""
+    found: dict[bytes, int] = {}
+    place, sign = np.zeros(len(columns), dtype=np.intp), np.ones(len(columns))
+    for q, column in enumerate(columns):
+        sign[q] = -1.0 if column[np.argmax(column != 0)] < 0 else 1.0
+        place[q] = found.setdefault((sign[q] * column + 0.0).tobytes(), len(found))  # -0.0 + 0.0 is 0.0
+    signs = np.where(place == np.arange(len(found))[:, None], sign, 0.0)
+    first = np.argmax(signs != 0, axis=1) if found else np.zeros(0, dtype=np.intp)
+    return sign[first, None] * columns[first], signs
 
 
 def is_interval(part: Part, block: Rows) -> Mask:
