@@ -175,12 +175,12 @@ SOME = 1000  # rows on which worlds are worked out more finely, to see what that
 WORLDS = 200_000  # of all people together; where they have more, CFU is a mean over a sample of them
 
 
-def sampled(claim: Claim, seed: int | None) -> Claim:
+def sampled(claim: Claim, seed: int | None, worlds: int = WORLDS) -> Claim:
     """The claim on as many people as have not too many worlds, drawn by their weights, and whether worlds are drawn."""
     some = replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
     finer = replace(some, detail=Detail(claim.detail.pieces, 4 * claim.detail.most))
     count, more = (one.counterfactual_rows(claim.model_a).owner.size for one in (some, finer))
-    people = int(WORLDS * some.rows.a.size / count)
+    people = int(worlds * some.rows.a.size / count)
     marked = replace(claim, draws_worlds=count != more)
     if claim.rows.a.size <= 1.5 * people:
         return marked

@@ -102,6 +102,14 @@ class MixedSystem:
             for one in P
         ]
 
+    def refits(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""
+        at = self.data.coordinates
+        if self.tied is None:
+            return [self._fit(one.correlation, at.from_fit(one), ROUGH) for one in fits]
+        alone = at.from_fit(self.independent(fits[0], ROUGH))  # what P does not touch
+        return [self.tied.refit(self, alone, one) for one in fits]
+
     def _ahead(self, P: Array, z: Array, start: Fit) -> Array:
         """Where the fit at P lies to first order, seen from the one at P = I; another fit is taken as it is."""
         if not np.array_equal(start.correlation, np.eye(len(P))):
@@ -305,6 +313,11 @@ class Tied:
                 replace(start, correlation=np.eye(P.shape[1]))
             ) - self.system.deviance(replace(inner, correlation=np.eye(len(self.members))))
         return [self._outer(whole, z, part, one) for part, one in zip(parts, P, strict=True)]
+
+    def refit(self, whole: MixedSystem, z: Array, fit: Fit) -> Fit:
+        """Fit the tied variables at the correlation of another fit, from there; all others are as z has them."""
+        (part,) = self.system.refits([self._inner(whole, fit)])
+        return self._outer(whole, z, part, fit.correlation)
 
     def nearby(self, whole: MixedSystem, fitted: Fit) -> Iterator[tuple[tuple[int, int], Fit]]:
         """For each pair the fit where its correlation is a little larger."""

@@ -187,3 +187,35 @@ def test_too_few_replicates_that_count_are_refused():
 
     with pytest.raises(fs.FairstressError, match=r"0 of 39 replicates count, .*39 times: DataError: never"):
         audit().estimate({}, Never(), bands=39)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> fs.Audit:
+    graph = fs.CausalGraph.parse("a -> o, x; o -> x; o <-> x", protected="a", outcome="y")
+    kinds = {"o": ["low", "mid", "high"]}
+    frame = fs.datasets.simulate(graph, 400, kinds=kinds, cuts={"o": (-0.5, 0.6)}, random_state=0).frame
+    options = {"degrees": {"o": 1, "x": 1}, "penalty": 0, "predictor_degree": 1, "predictor_penalty": 1}
+    return fs.Audit.fit(frame, graph, kinds=kinds, random_state=0, **options)
+
+
+def test_with_everyones_own_weight_a_replicate_of_levels_is_the_audit_itself(mixed):
+    bands = fs.Bootstrap(replicate_weights=fs.ReplicateWeights(np.ones((400, 39))))
+    found = mixed.estimate({("o", "x"): 0.4}, bands=bands)
+    np.testing.assert_allclose(found.replicates, found.value, rtol=1e-6)
+
+
+def test_replicates_of_levels_are_fits_to_other_weights(mixed):
+    """As a refit of the audit to the same people under one replicate's weights, its predictor and Model A apart."""
+    replicator = Replicator(mixed.fitted, fs.Bootstrap(39), 0)
+    P = at(mixed, o_x=0.4)
+    found = replicator.values(CFU(), P, first=2)
+    claim = replicator.claim_of(1)
+    (fit,) = claim.system.fits(P, claim.model_a, check_minima=True)
+    # a replicate's last step promises at most 1e-4 of the objective per person, and doubles the digits
+    assert found.values[1, 0] == pytest.approx(CFU().values(claim, [fit])[0], rel=1e-3)
+
+
+def test_levels_have_limits_above_their_floor(mixed):
+    found = mixed.estimate({}, bands=60)
+    assert found.value == pytest.approx(mixed.fitted.context.floor)
+    assert found.upper > found.value

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.analyses.bands.limits import Replication, check_enough
+from fairstress.analyses.bands.limits import UPPER, Replication, check_enough, sides
 from fairstress.analyses.bands.weights import Sampler, is_covariance
 from fairstress.claim.build import WORST_CONDITION, Fitted
 from fairstress.claim.claim import Claim
-from fairstress.claim.evaluate import Functional, fits
+from fairstress.claim.evaluate import Functional, fits, sampled
 from fairstress.claim.refit import refit_to
 from fairstress.errors import FairstressError, Status, describe_error
 from fairstress.functionals.relative import RelativeCFU
@@ -32,6 +32,7 @@ from fairstress.resampling import ALL, Bootstrap
 from fairstress.threads import one_thread
 
 CHUNK = 20  # replicates of one task, whatever the number of processes
+WORLDS = 20_000  # of all people together, where they have several
 FAILED = (Status.STEP_LIMIT, Status.STALLED)
 
 Outcome = tuple[Array | None, str]  # (k,) values, or none and the reason
@@ -56,10 +57,15 @@ class Replicator:
     seed: int | None
 
     @cached_property
-    def claim(self) -> Claim:
+    def whole(self) -> Claim:
         """The deployed claim with a Model B that bears no penalty, where it has a reliable fit without."""
         claim = self.fitted.claim
         return claim if self.penalised else replace(claim, system=without_penalty(claim.system))
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The same, where people have several worlds on as many of them as replicates can afford."""
+        return sampled(self.whole, self.seed, WORLDS) if self.whole.is_mixed else self.whole
 
     @cached_property
     def penalised(self) -> bool:
@@ -90,7 +96,17 @@ class Replicator:
         if first is None:
             check_enough(len(kept), self.options, failures)
         values = np.array([value for _, value in kept]).reshape(len(kept), len(P))
-        return Replicates(values, tuple(number for number, _ in kept), failures)
+        return Replicates(self._of_everyone(values, functional, P), tuple(number for number, _ in kept), failures)
+
+    def _of_everyone(self, values: Array, functional: Functional, P: Array) -> Array:
+        """Values (b, k) on a sample of people, corrected by how it differs from everyone in the data as they are."""
+        if self.claim.rows is self.whole.rows or self.options.refit == ALL:
+            return values
+        base = fits(self.whole, P, check_minima=False)
+        whole, some = functional.values(self.whole, base), functional.values(self.claim, base)
+        if sides(functional) == UPPER and (some > 0).all():
+            return np.asarray(values * (whole / some))
+        return np.asarray(values + (whole - some))
 
     def _task(self, functional: Functional, P: Array) -> Task:
         seeds = tuple(self.seeds)
