@@ -3,15 +3,15 @@
 People are drawn from a known Model B with a two-valued attribute, ``x = 0.5 a + e_x``, ``z = 0.3 a + 0.6 x + e_z``,
 ``y = x + z + e_y``, where the errors behind a and x have the correlation rho. An audit is fitted to each table, with
 linear equations and a linear predictor, and its limits are compared with the truth about that very predictor: its CFU
-in the population, at the true correlation, at its worst within budgets, and where that reaches a level. The population's
-Model B at any correlation is the fit to a table of quasi-random people. Since everything is linear, everyone's change of
-prediction has the same size, so that CFU in the population needs no people.
+in the population, at the true correlation, at its worst within budgets, and where that reaches a level. The
+population's Model B at any correlation is the fit to a table of quasi-random people. Since everything is linear,
+everyone's change of prediction has the same size, so that CFU in the population needs no people.
 
 Beside it stands the naive bootstrap, which fits Model A and the predictor anew in each replicate.
 
-Usage: python studies/coverage.py [--sets 400] [--sizes 500 2000 10000] [--n-boot 99] [--jobs 2]
+Usage: python studies/coverage.py [--sizes 500 2000 10000] [--sets 400 400 400] [--n-boot 59] [--jobs 2]
 
-Prints the tables in Markdown and writes them to ``coverage.md`` beside this file.
+Prints each cell as it comes, and writes the tables in Markdown to ``coverage.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ GRID = tuple(np.linspace(0.01, 0.4, 40).round(2).tolist())  # budgets at which t
 LEVEL_AT = 0.2  # the level to reach is the worst case there of a predictor fitted to the population
 POPULATION = 2**17  # quasi-random people
 SEARCH = fs.Search(starts=2)
-JOINT = Replication(0.95, 99, 99, {}, "model b", simultaneous=True, penalised=False)
+AUDITS = 3  # whose standard errors are compared with fresh tables
+JOINT = Replication(0.95, 59, 59, {}, "model b", simultaneous=True, penalised=False)
 TERMS = (("x", "a"), ("z", "a"), ("z", "x"))
 
 
@@ -86,7 +87,7 @@ def people(errors: Array, rho: float) -> pd.DataFrame:
 
 @lru_cache(maxsize=8)
 def population(pairs: int, rho: float) -> tuple[fs.Audit, Array, Array, Array]:
-    """An audit of quasi-random people, correlations, the budget that each needs, and its Model B's coefficients there."""
+    """An audit of quasi-random people, correlations, the budget that each needs, and Model B's coefficients there."""
     unit = stats.qmc.Sobol(4, seed=0).random(POPULATION)
     audit = Cell(POPULATION, pairs, rho, 0.0).audit(people(special.ndtri(np.clip(unit, 1e-12, 1 - 1e-12)), rho))
     signs = np.array(list(product((-1.0, 1.0), repeat=pairs)))
@@ -216,9 +217,9 @@ def fresh_cfu(deployed: fs.Audit, cell: Cell, seed: int, P: Array) -> float:
 
 
 def standard_errors(cell: Cell, sets: int, n_boot: int, jobs: int) -> dict[str, Any]:
-    """The mean standard error of five audits, and how far CFU of each moves between fresh tables."""
+    """The standard errors of some audits, and how far CFU of each moves between fresh tables."""
     ratios = []
-    for seed in range(5):
+    for seed in range(AUDITS):
         errors = np.random.default_rng([seed, cell.n]).standard_normal((cell.n, 4))
         audit = cell.audit(people(errors, cell.rho))
         P = _matrix(audit, np.eye(cell.pairs)[0] * cell.rho)
@@ -251,15 +252,16 @@ ERRORS = """
 ## Standard errors
 
 The standard error of CFU at the true correlation over its standard deviation between fresh tables, the deployed
-predictor and Model A held, Model B fitted anew to each: five audits.
+predictor and Model A held, Model B fitted anew to each of 400: three audits.
 """
 
 
 def settings(given: argparse.Namespace, seconds: float) -> str:
     """What was run, with what."""
+    tables = ", ".join(f"{sets} of {n:,} people" for n, sets in zip(given.sizes, given.sets, strict=True))
     return (
-        f"- {given.sets} tables a cell, seeds 0 to {given.sets - 1}; {given.n_boot} replicates; the naive bootstrap on "
-        f"the first {given.naive} tables with 39 replicates\n"
+        f"- tables in each cell: {tables}; seeds from 0 on; {given.n_boot} replicates; the naive bootstrap on the "
+        f"first {given.naive} tables with 39 replicates\n"
         f"- graph `{EDGES}` with `{PAIRS[1]}` or `{PAIRS[3]}`; degrees 1; population of {POPULATION:,} quasi-random "
         "people\n"
         f"- fairstress {fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python "
@@ -270,21 +272,23 @@ def settings(given: argparse.Namespace, seconds: float) -> str:
 def main() -> None:
     """Run every cell and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", type=int, default=400, help="tables of each cell")
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2_000, 10_000], help="people in a table")
-    parser.add_argument("--n-boot", type=int, default=99, help="replicates")
+    parser.add_argument("--sets", type=int, nargs="+", default=[400, 400, 400], help="tables of each cell, by size")
+    parser.add_argument("--n-boot", type=int, default=59, help="replicates")
     parser.add_argument("--naive", type=int, default=100, help="tables on which the naive bootstrap is tried too")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given, start, rows = parser.parse_args(), time.perf_counter(), []
+    errors = [standard_errors(Cell(n, 1, 0.2, 0.0), 400, 400, given.jobs) for n in (2_000,)]
+    print(markdown(errors), flush=True)
+    tables = dict(zip(given.sizes, given.sets, strict=True))
     for n, pairs, rho, penalty in product(given.sizes, (1, 3), (0.0, 0.2), (0.0, None)):
         cell = Cell(n, pairs, rho, penalty)
-        found = run(cell, given.sets, given.n_boot, given.naive if pairs == 1 else 0, given.jobs)
+        found = run(cell, tables[n], given.n_boot, given.naive if pairs == 1 else 0, given.jobs)
         rows.append(row_of(cell, found))
-        print(f"{time.perf_counter() - start:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
-    errors = [standard_errors(Cell(n, 1, 0.2, 0.0), given.sets, 400, given.jobs) for n in given.sizes if n >= 2_000]
-    text = f"{WORDS}\n{settings(given, time.perf_counter() - start)}\n{markdown(rows)}\n{ERRORS}\n{markdown(errors)}\n"
-    print(text)
-    (HERE / "coverage.md").write_text(text)
+        seconds = time.perf_counter() - start
+        print(f"{seconds:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
+        text = f"{WORDS}\n{settings(given, seconds)}\n{markdown(rows)}\n{ERRORS}\n{markdown(errors)}\n"
+        (HERE / "coverage.md").write_text(text)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ def demo(output: Path) -> None:
             0.2,
             reason="an example: agree on your own",
             sizes=(0, 0.1, 0.2, 0.3, 0.4),
+            bands=100,
             source=law_school_source(),
             progress=progress,
         )

@@ -36,7 +36,7 @@ def test_upper_limits_hold_in_95_of_100_tables_and_those_of_the_procedure_do_not
 
 
 def test_the_truth_about_a_predictor_is_what_its_own_claim_says_under_the_true_equations(coverage):
-    """At rho = 0.2 the true weights are 0.5, 0.3 and 0.6; Model B of quasi-random people has them at that correlation."""
+    """The true weights are 0.5, 0.3 and 0.6; Model B of quasi-random people has them at the true correlation."""
     _, P, _, weights = coverage.population(1, 0.2)
     assert P[-1][0, 1] == 0.2
     np.testing.assert_allclose(weights[-1], [0.5, 0.3, 0.6], atol=2e-4)  # 131,072 quasi-random people
