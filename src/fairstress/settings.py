@@ -73,6 +73,7 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "budget": (str, dict),
     "search": (dict,),
     "threshold": (int, float),
+    "check_specification": (bool,),
 }
 _PREDICTOR: dict[str, tuple[type, ...]] = {"model": (str,), "input": (str,), "gradient": (str,), "scale": (str,)}
 _ROBUST: dict[str, tuple[type, ...]] = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
+from threadpoolctl import ThreadpoolController
 
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array, IntArray
@@ -111,8 +112,9 @@ def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
     folds = min(FOLDS, int(np.min([(a == level).sum() for level in levels])))
     if folds < 2:
         return float("nan")
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
-        model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
-        scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
+    model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
+    with ThreadpoolController().limit(limits=1):  # more threads mostly wait for each other
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
+            scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
     each = [float(roc_auc_score(a == level, scores[:, i], sample_weight=weight)) for i, level in enumerate(levels)]
     return float(np.mean(each))

@@ -39,7 +39,7 @@ class RelativeCFU:
         """The baseline's claim on the same rows, kept so that its blocks are worked out once."""
         known = self._by_rows.get(id(claim.rows))
         if known is None or known.rows is not claim.rows:
-            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows)
+            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows, detail=claim.detail)
         return known
 
     def __repr__(self) -> str:

@@ -50,6 +50,7 @@ LATER = (
     "predictors",
     "comparison",
     "specification_checks",
+    "no_specification_checks",
     "margins",
     "leakage",
 )
@@ -116,6 +117,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "predictors": _records(data.predictors),
         "comparison": [asdict(one) for one in data.comparison],
         "specification_checks": [asdict(one) for one in data.specification_checks],
+        "no_specification_checks": data.no_specification_checks or None,
         "margins": _records(data.margins),
         "leakage": asdict(data.leakage) if data.leakage else None,
     }
@@ -329,6 +331,7 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
         "status": str(worst.status),
         "n_starts": worst.n_starts,
         "n_agreeing": worst.n_agreeing,
+        "n_points": worst.n_points,
         "scan_cfu": worst.scan_value,
         "reflects_threshold": worst.reflects_threshold,
         "imputation_deviation": worst.imputation_deviation,
