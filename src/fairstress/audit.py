@@ -1170,7 +1170,8 @@ class Audit:
         search
             A `Search`, default ``Search()``.
         sizes
-            The p_max of each point of the curve; default 13 from 0 to 0.6.
+            The p_max of each point of the curve; default 13 from 0 to 0.6, or 7 where people have several
+            counterfactual worlds and CFU has no derivatives.
         grid
             Correlations of each pair's profile; default 49 from -0.96 to 0.96, or, where people have several
             counterfactual worlds, those of `profile`.

@@ -65,7 +65,7 @@ def drawn_errors(
     for rows, C, D in patterns([one.is_interval for one in known]):
         K = np.linalg.solve(P[np.ix_(C, C)], P[np.ix_(C, D)]).T if C else np.zeros((len(D), 0))
         S = P[np.ix_(D, D)] - K @ P[np.ix_(C, D)]
-        wanted = _told(D, components(S), moving)
+        wanted = _needed(D, components(S), moving)
         if not wanted:
             continue
         e_C = np.array([known[v].lower[rows] for v in C]).reshape(len(C), rows.size)
@@ -79,7 +79,7 @@ def drawn_errors(
     return e, np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def _told(D: Sequence[int], component: IntArray, moving: Sequence[int]) -> list[int]:
+def _needed(D: Sequence[int], component: IntArray, moving: Sequence[int]) -> list[int]:
     """Places among D of errors that hang together with one that moves; the others tell nothing of these."""
     parting = {component[i] for i, v in enumerate(D) if v in moving}
     return [i for i in range(len(D)) if component[i] in parting]
@@ -135,10 +135,10 @@ def _turns(block: Rows, count: int) -> Array:
     """(r, count) numbers in [0, 1) that the values of a row tell, as if at random."""
     m = block.x.shape[1]
     roots = _roots(m + count)
-    return np.asarray((997 * _told_apart(block.a, block.x))[:, None] * roots[m:] % 1)
+    return np.asarray((997 * _mark(block.a, block.x))[:, None] * roots[m:] % 1)
 
 
-def _told_apart(a: Array, x: Array) -> Array:
+def _mark(a: Array, x: Array) -> Array:
     """(r,) a number for each row, the same for rows that are the same and, but for a miracle, for no others."""
     return np.asarray(a + x @ _roots(x.shape[1]))
 
@@ -184,10 +184,10 @@ def _value(part: Part, fit: Fit, e: Array, x: Array, people: Rows, block: Rows, 
 def _merged(x: Array, probability: Array) -> tuple[Array, IntArray, Array]:
     """Worlds of a person that are the same as one: their features, owners and probabilities."""
     r, count = probability.shape
-    told = _told_apart(np.zeros(x.shape[0]), x).reshape(r, count)
-    order = np.argsort(told, axis=1, kind="stable")
-    told = np.take_along_axis(told, order, axis=1)
-    first = np.concatenate([np.ones((r, 1), dtype=bool), told[:, 1:] != told[:, :-1]], axis=1).ravel()
+    marks = _mark(np.zeros(x.shape[0]), x).reshape(r, count)
+    order = np.argsort(marks, axis=1, kind="stable")
+    marks = np.take_along_axis(marks, order, axis=1)
+    first = np.concatenate([np.ones((r, 1), dtype=bool), marks[:, 1:] != marks[:, :-1]], axis=1).ravel()
     place = (order + count * np.arange(r)[:, None]).ravel()[first]
     p = np.bincount(np.cumsum(first) - 1, np.take_along_axis(probability, order, axis=1).ravel())
     return x[place], place // count, p.astype(float)

@@ -33,6 +33,7 @@ from fairstress.options import RESIDUALS, Bounds, Budget, Search, flag, is_posit
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
+FEWER_SIZES = tuple(np.linspace(0.0, 0.6, 7).round(10).tolist())  # where CFU takes long
 SIZES = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -163,7 +164,8 @@ def collect(
     """Ask all questions; the arguments are those of `Audit.report`."""
     fitted, p_max = audit.fitted, share(p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
-    of_curve = read_sizes([*read_sizes(SIZES if sizes is None else sizes, "sizes"), p_max])
+    default = FEWER_SIZES if fitted.claim.is_slow else SIZES
+    of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), p_max])
     named = _levels(audit, levels or {})
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold

@@ -75,10 +75,10 @@ def climb_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.G
         new = [p for p in _tops(problem, surface, points, values, rng) if _is_new(p, points, members)]
         if not new:
             break
-        told, before = surface(np.array(new)), len(known.values)
+        expected, before = surface(np.array(new)), len(known.values)
         ask(problem, new, led=True)
         found = np.array(known.values[before:])
-        if found.max() <= best + CLOSE * abs(best) and np.abs(told - found).max() <= CLOSE * abs(best):
+        if found.max() <= best + CLOSE * abs(best) and np.abs(expected - found).max() <= CLOSE * abs(best):
             break
     points, values, led = known.within(members)
     return [(p, float(value), Status.CONVERGED) for p, value, own in zip(points, values, led, strict=True) if own]
@@ -128,9 +128,9 @@ def _higher(
     for reach in FIRST * 0.4 ** np.arange(ROUNDS):
         around = np.clip(p + reach * width * rng.standard_normal((LOOKS, p.size)), members.low, members.high)
         around = around[members.contains(around)]
-        told = surface(around) if len(around) else np.array([-np.inf])
-        if told.max() > height:
-            p, height = around[int(told.argmax())], float(told.max())
+        heights = surface(around) if len(around) else np.array([-np.inf])
+        if heights.max() > height:
+            p, height = around[int(heights.argmax())], float(heights.max())
     return p, height
 
 
