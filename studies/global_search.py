@@ -32,6 +32,7 @@ from fairstress.search.sets import correlation_set
 
 HERE = Path(__file__).parent
 SIZES = (0.2, 0.4)
+WIDER = 1.15
 EDGES = "a -> x1, x2, x3; x1 -> x2, x3; x2 -> x3"
 
 
@@ -93,7 +94,8 @@ def evolved(audit: fs.Audit, p_max: float, generations: int) -> tuple[float, int
         found = evaluate_many(fitted.claim, members.matrix(points), CFU(), check_minima=False)
         return -np.array([one.value for one in found])
 
-    bounds = list(zip(members.low, members.high, strict=True))
+    # a little wider than the set, into which points are drawn: its faces and corners then are no less likely
+    bounds = list(zip(WIDER * members.low, WIDER * members.high, strict=True))
     end = optimize.differential_evolution(
         loss,
         bounds,

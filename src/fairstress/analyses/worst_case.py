@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 SCAN = 128  # points of a search's scan
-LEVELS = 3  # budgets, each half as large as the one before, that a curve is explored within where values take long
+LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, row_marks
 
 KEPT = 2**22  # numbers of all rows that are kept, 32 megabytes
 WORTH = 0.1  # share of rows that must be known already, or keeping them costs more than it spares
@@ -35,7 +35,7 @@ class Answers:
 
     def __call__(self, Z: Array) -> Array:
         """Answers to rows (n, p)."""
-        mark = Z @ np.sqrt(np.arange(2.0, Z.shape[1] + 2) + 0.1)
+        mark = row_marks(Z)
         _, first, place = np.unique(mark, return_index=True, return_inverse=True)
         rows = Z[first]
         if not np.array_equal(rows[place], Z):  # two rows that differ have one mark

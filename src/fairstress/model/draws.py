@@ -8,12 +8,11 @@ lattice, turned for each person by what the person's row says: neither chance no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from scipy import special
 
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows, prime_roots, row_marks
 from fairstress.model.counterfactual import FactualBlock, Worlds
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
@@ -133,26 +132,8 @@ def _points(turns: Array, count: int) -> Array:
 
 def _turns(block: Rows, count: int) -> Array:
     """(r, count) numbers in [0, 1) that the values of a row tell, as if at random."""
-    m = block.x.shape[1]
-    roots = _roots(m + count)
-    return np.asarray((997 * _mark(block.a, block.x))[:, None] * roots[m:] % 1)
-
-
-def _mark(a: Array, x: Array) -> Array:
-    """(r,) a number for each row, the same for rows that are the same and, but for a miracle, for no others."""
-    return np.asarray(a + x @ _roots(x.shape[1]))
-
-
-@cache
-def _roots(count: int) -> Array:
-    """Square roots of the first primes, which no fractions combine."""
-    primes: list[int] = []
-    candidate = 2
-    while len(primes) < count:
-        if all(candidate % p for p in primes):
-            primes.append(candidate)
-        candidate += 1
-    return np.sqrt(primes)
+    roots = prime_roots(block.x.shape[1] + count)[block.x.shape[1] :]
+    return np.asarray((997 * (block.a + row_marks(block.x)))[:, None] * roots % 1)
 
 
 # ---------------------------------------------------------------- action and prediction
@@ -184,7 +165,7 @@ def _value(part: Part, fit: Fit, e: Array, x: Array, people: Rows, block: Rows, 
 def _merged(x: Array, probability: Array) -> tuple[Array, IntArray, Array]:
     """Worlds of a person that are the same as one: their features, owners and probabilities."""
     r, count = probability.shape
-    marks = _mark(np.zeros(x.shape[0]), x).reshape(r, count)
+    marks = row_marks(x).reshape(r, count)
     order = np.argsort(marks, axis=1, kind="stable")
     marks = np.take_along_axis(marks, order, axis=1)
     first = np.concatenate([np.ones((r, 1), dtype=bool), marks[:, 1:] != marks[:, :-1]], axis=1).ravel()
