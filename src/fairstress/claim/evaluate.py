@@ -255,7 +255,7 @@ def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
 def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
     """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
     start, memo = start or claim.model_a, _memo_of(claim.system)
-    check_minima = check_minima and not _has_one_minimum(claim)
+    check_minima = check_minima and not (claim.is_slow and _has_one_minimum(claim))
     origin = start.log_scales.tobytes() + start.weights.tobytes() + start.cuts.tobytes()
     keys = [(check_minima, one.tobytes(), origin) for one in P]
     known = [memo.get(key) for key in keys]
