@@ -275,8 +275,9 @@ def _has_one_minimum(claim: Claim) -> bool:
     system = claim.system
     if not isinstance(system, MixedSystem):
         return False
-    size = float(np.square(claim.model_a.weights).max(initial=0.0))
-    return bool(system.penalties.max(initial=0.0) * max(size, 1.0) <= SMALL * system.n)
+    theta, u = system.data.coordinates.scale_of()
+    z = system.data.coordinates.from_fit(claim.model_a)
+    return bool(system.penalties[theta] @ np.square(z[theta] / z[u]) <= SMALL * system.n)
 
 
 Key = tuple[bool, bytes, bytes]  # whether minima were checked, P, and where the fit set out
