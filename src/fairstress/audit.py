@@ -677,7 +677,8 @@ class Audit:
         pair
             Two names that the graph joins by ``<->``.
         grid
-            Correlations strictly between -1 and 1; default 201 points from -0.99 to 0.99.
+            Correlations strictly between -1 and 1; default 201 points from -0.99 to 0.99, or, where people have several
+            counterfactual worlds, 25 from -0.9 to 0.9, and 13 where CFU has no derivatives either.
         bands
             Limits from replicates of the data: how many to draw, or a `Bootstrap` value; default none.
         random_state
@@ -1266,6 +1267,7 @@ class Audit:
         levels: Mapping[str, tuple[float, str]] | None = None,
         threshold: float | None = None,
         bands: Bootstrap | int | None = None,
+        check_specification: bool | None = None,
         labels: bool = False,
         source: Mapping[str, str] | None = None,
         progress: Progress | None = None,
@@ -1285,9 +1287,11 @@ class Audit:
         search
             A `Search`, default ``Search()``.
         sizes
-            The p_max of each point of the curve; default 13 from 0 to 0.6.
+            The p_max of each point of the curve; default 13 from 0 to 0.6, or 7 where people have several
+            counterfactual worlds and CFU has no derivatives.
         grid
-            Correlations of each pair's profile; default 49 from -0.96 to 0.96.
+            Correlations of each pair's profile; default 49 from -0.96 to 0.96, or, where people have several
+            counterfactual worlds, those of `profile`.
         profiles
             Profiles that are known already; default all pairs are profiled along ``grid``.
         levels
@@ -1297,6 +1301,9 @@ class Audit:
         bands
             Limits of the curve and of breaking points from replicates of the data: how many to draw, or a `Bootstrap`
             value; default none.
+        check_specification
+            Whether to ask the same question with other degrees, penalties, seeds and halves of the rows; default unless
+            people have several counterfactual worlds and CFU has no derivatives, where each takes long.
         labels
             Whether to show the labels of the rows that move most, default False; they may name people.
         source
@@ -1336,6 +1343,7 @@ class Audit:
             levels=levels,
             threshold=threshold,
             bands=bands,
+            check_specification=check_specification,
             progress=progress,
         )
         if path is not None:

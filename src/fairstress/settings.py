@@ -75,6 +75,7 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "budget": (str, dict),
     "search": (dict,),
     "threshold": (int, float),
+    "check_specification": (bool,),
     "bands": (int, dict),
 }
 _BANDS: dict[str, tuple[type, ...]] = {

@@ -26,6 +26,7 @@ from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
 from fairstress.options import is_positive, share
 from fairstress.progress import Progress, Steps
+from fairstress.search.known import Known
 from fairstress.search.sets import read_sizes
 
 if TYPE_CHECKING:
@@ -211,15 +212,16 @@ def curve(
     points: list[WorstCase] = []
     own: list[WorstCase] = []
     sizes = read_sizes(p_max)
+    solve.explore(sizes[-1])
     for size in Steps(len(sizes), progress).each(sizes):
         worst = solve(size, points[-1:])
         own.append(worst)
         inherits = points and points[-1].value > worst.value
         points.append(_moved(points[-1], size, worst) if inherits else worst)
     without = None
-    if fitted.unpenalised is not None:
+    if fitted.beside is not None:
         P = np.array([point.correlation.to_numpy() for point in points])
-        without = np.array([e.value for e in evaluate_many(fitted.unpenalised, P, CFU())])
+        without = np.array([e.value for e in evaluate_many(fitted.beside, P, CFU())])
     found = Curve(tuple(points), tuple(own), without, fitted.context, solve)
     return found if replicator is None else _with_limits(found, replicator)
 
@@ -323,7 +325,8 @@ def as_unfair_as(
             f"definition='{PAPER}'"
         )
     functional = RelativeCFU(baseline, f"CFU less that of the baseline {name}")
-    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={})
+    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={}, known=Known())
+    compare.explore(sizes[-1])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
         points.append(compare(size, points[-1:]))

@@ -6,10 +6,11 @@ quantile residuals): otherwise the pattern of levels and ties would tell the att
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
+from threadpoolctl import ThreadpoolController
 
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array, IntArray
@@ -17,6 +18,7 @@ from fairstress.model.latent import Layout, Part, error, seen
 
 MOST = 10_000  # people that a classifier learns from
 FOLDS = 3
+MUCH = 0.55  # an AUC from which on it is looked at where it comes from
 TIES = 10  # rows for each distinct value, from which on a number counts as rounded
 
 
@@ -36,11 +38,25 @@ class Leakage:
 
     auc: float  # cross-validated; 0.5: not at all, 1: without error. Of several levels the mean of one against the rest
     people: int  # that the classifier learnt from
+    by_feature: dict[str, float] = field(default_factory=dict, hash=False)  # from one feature's errors alone
 
     def __str__(self) -> str:
         return (
             f"A classifier tells the protected attribute from the model's errors with an AUC of {self.auc:.2f} "
-            f"(0.5: not at all; 1: without error; cross-validated on {self.people:,} people)."
+            f"(0.5: not at all; 1: without error; cross-validated on {self.people:,} people).{self._where()}"
+        )
+
+    def _where(self) -> str:
+        """Which feature's errors tell most, where any tell much."""
+        if not self.by_feature:
+            return ""
+        name = max(self.by_feature, key=lambda own: self.by_feature[own])
+        alone = self.by_feature[name]
+        if alone <= MUCH:
+            return " The errors of no single feature do so: it is how they go together."
+        return (
+            f" The errors of '{name}' alone tell it with {alone:.2f}: look at that feature first. Another scale, "
+            "ordered levels where many people share a value, ' by group', a higher degree or another edge may help."
         )
 
 
@@ -55,8 +71,17 @@ def leakage(fitted: Fitted, random_state: int | None = None) -> Leakage | None:
     E = randomised_residuals(fitted, np.sort(some), rng)
     if E.shape[1] == 0:
         return None
-    a = table.rows.a[table.row_of[np.sort(some)]]
-    return Leakage(_cross_validated(E, a, table.weight[np.sort(some)], int(rng.integers(2**31))), int(some.size))
+    a, weight = table.rows.a[table.row_of[np.sort(some)]], table.weight[np.sort(some)]
+    seed = int(rng.integers(2**31))
+    auc = _cross_validated(E, a, weight, seed)
+    names = [part.equation.feature for part in _descending(fitted)]
+    alone = {name: _cross_validated(E[:, [j]], a, weight, seed) for j, name in enumerate(names)} if auc > MUCH else {}
+    return Leakage(auc, int(some.size), alone)
+
+
+def _descending(fitted: Fitted) -> list[Part]:
+    """The features that descend from the protected attribute."""
+    return [part for part in Layout.of(fitted.claim.design).features if part.equation.descends]
 
 
 def randomised_residuals(fitted: Fitted, people: IntArray, rng: np.random.Generator) -> Array:
@@ -64,13 +89,12 @@ def randomised_residuals(fitted: Fitted, people: IntArray, rng: np.random.Genera
     claim, table = fitted.claim, fitted.table
     rows = table.rows.where(table.row_of[people])
     columns = []
-    for part in Layout.of(claim.design).features:
-        if part.equation.descends:
-            phi = part.equation.values(rows.a, rows.x)
-            x = _unrounded(seen(part, rows), rng, part)
-            known = error(part, claim.model_a, rows.a, seen(part, rows), phi)
-            exact = error(part, claim.model_a, rows.a, x, phi).upper
-            columns.append(np.where(known.is_interval, _drawn(known.lower, known.upper, rng), exact))
+    for part in _descending(fitted):
+        phi = part.equation.values(rows.a, rows.x)
+        x = _unrounded(seen(part, rows), rng, part)
+        known = error(part, claim.model_a, rows.a, seen(part, rows), phi)
+        exact = error(part, claim.model_a, rows.a, x, phi).upper
+        columns.append(np.where(known.is_interval, _drawn(known.lower, known.upper, rng), exact))
     return np.column_stack(columns) if columns else np.zeros((people.size, 0))
 
 
@@ -111,8 +135,9 @@ def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
     folds = min(FOLDS, int(np.min([(a == level).sum() for level in levels])))
     if folds < 2:
         return float("nan")
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
-        model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
-        scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
+    model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
+    with ThreadpoolController().limit(limits=1):  # more threads mostly wait for each other
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
+            scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
     each = [float(roc_auc_score(a == level, scores[:, i], sample_weight=weight)) for i, level in enumerate(levels)]
     return float(np.mean(each))

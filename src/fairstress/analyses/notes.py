@@ -16,6 +16,7 @@ FEW = 10  # distinct values of a number that may be levels
 SKEWED = 1.0  # skewness of residuals from which on a number may need another scale
 HEAVY = 4.0  # their excess kurtosis
 ATOM = 0.1  # share of people with the lowest value, 0, from which on a number may have an atom
+HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
 
 
@@ -59,8 +60,9 @@ def _of_detail(fitted: Fitted) -> list[str]:
     has_atom = any(e.moves and e.law.atom is not None for e in claim.design.equations)
     if not (has_atom or claim.draws_worlds):
         return []
-    drawn = f" Of more than {claim.detail.most} worlds of a person, so many are drawn." * claim.draws_worlds
-    pieces = f" What rises above an atom is cut into {claim.detail.pieces} pieces." * has_atom
+    drawn = f" Each person's errors are drawn {claim.detail.draws} times within what is known." * claim.draws_worlds
+    cut = has_atom and not claim.draws_worlds
+    pieces = f" What rises above an atom is cut into {claim.detail.pieces} pieces." * cut
     return [
         f"Counterfactual worlds are worked out approximately.{drawn}{pieces} Worked out more finely, CFU under Model A "
         f"differs by {100 * detail_error(claim):.2g} % of itself."
@@ -111,6 +113,13 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
             "gives counterfactual values that can occur."
         )
         return
+    value, share = _heap(fitted, equation)
+    if share > HEAP and value != 0 and not kind.atom and equation.descends:
+        yield (
+            f"{100 * share:.0f} % of people have '{name}' {value:g}, a heap that the error of a number does not make: "
+            "cut it into ordered levels, or its errors tell the groups apart."
+        )
+        return
     scale = _scale_to_try(fitted, equation, kind, eps)
     if scale:
         yield f"The residuals of '{name}' are {scale[0]}: try kinds={{'{name}': '{scale[1]}'}}."
@@ -121,6 +130,16 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
             f"The residuals of '{name}' are {ratio:.2f} times as wide among {group} as in the group where they are "
             f"narrowest, which alone makes CFU: try kinds={{'{name}': '{kind.word} by group'}}."
         )
+
+
+def _heap(fitted: Fitted, equation: Equation) -> tuple[float, float]:
+    """The value that most people share, and their share."""
+    rows, column = fitted.table.rows, equation.column
+    values, place = np.unique(rows.x[:, column], return_inverse=True)
+    shares = np.bincount(place, rows.weight) / rows.n
+    top = int(shares.argmax())
+    shown = fitted.table.units.features[column].number(values[top : top + 1])
+    return float(shown[0]), float(shares[top])
 
 
 def _scale_to_try(fitted: Fitted, equation: Equation, kind: Kind, eps: Array) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
-from fairstress.claim.claim import Context
+from fairstress.claim.claim import Claim, Context
 from fairstress.claim.evaluate import Evaluation, evaluate_many
 from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.result import Benchmarks
     from fairstress.report.text.markup import Sheet
 
+COARSER = 25  # points of the default grid where people have several worlds
+COARSEST = 13  # the same where CFU has no derivative either
 STEP = 67  # correlations between two reports of progress; 201 are three times as many
 
 
@@ -59,7 +61,7 @@ class Profile(Tabular):
     pair: Edge  # whose correlation varies
     correlation: Array  # (g,)
     cfu: Array  # (g,) squared units of the outcome
-    cfu_unpenalised: Array | None  # (g,) the same audit with structural penalty 0; None where it has no reliable fit
+    cfu_unpenalised: Array | None  # (g,) with structural penalty 0; None where that has no fit, or takes long
     log_likelihood: Array  # (g,) of Model B
     log_likelihood_unpenalised: Array | None  # (g,)
     status: tuple[Status, ...]  # how each fit ended
@@ -148,8 +150,10 @@ class Profile(Tabular):
         return profile_table(self)
 
 
-def read_grid(grid: Iterable[float] | None) -> list[float]:
-    """Check a grid of correlations; 201 points from -0.99 to 0.99 without one."""
+def read_grid(grid: Iterable[float] | None, claim: Claim) -> list[float]:
+    """Check a grid of correlations; without one, 201 points from -0.99 to 0.99, fewer where each takes long."""
+    if grid is None and claim.is_mixed:
+        grid = (np.linspace(-0.9, 0.9, COARSEST if claim.is_slow else COARSER).round(10) + 0.0).tolist()
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]
     if not isinstance(grid, Iterable):
@@ -164,9 +168,9 @@ def profile(
     fitted: Fitted, pair: Any, grid: Any, progress: Progress | None = None, replicator: Replicator | None = None
 ) -> Profile:
     """Evaluate the claim, and the same claim without penalty, at each correlation of the grid."""
-    claim, unpenalised = fitted.claim, fitted.unpenalised
+    claim, unpenalised = fitted.claim, fitted.beside
     position = read_pair(pair, fitted.graph, fitted.variables)
-    points, m = read_grid(grid), len(fitted.variables)
+    points, m = read_grid(grid, claim), len(fitted.variables)
     every = np.array([pair_matrix(position, p, m) for p in points])
     at: list[Evaluation] = []
     without: list[Evaluation] = []

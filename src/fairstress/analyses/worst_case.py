@@ -24,9 +24,11 @@ from fairstress.model.fit import Fit
 from fairstress.options import ASCENT, Budget, Search, read_budget, read_search, seed
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
+from fairstress.search.known import Known
 from fairstress.search.problem import Problem, Solution
 from fairstress.search.search import search
 from fairstress.search.sets import correlation_set
+from fairstress.search.surface import explore
 from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 SCAN = 128  # points of a search's scan
-SCAN_MIXED = 32  # the same where people have several worlds
+LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +88,7 @@ class WorstCase(Tabular):
     reflects_threshold: bool = False  # whether the likelihood rests on the thresholds of an attribute with levels too
     at_points: bool = False  # whether one pair was searched at some points only, people having several worlds
     protected_levels: int = 0  # of a protected attribute seen through thresholds
+    n_points: int = 0  # correlations through whose values a surface was drawn to find it; 0: none was
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
     estimate: Estimate | None = None  # the value with its limits, where replicates were drawn
     met: Array = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)  # (k, m, m) other points of note
@@ -151,6 +154,7 @@ class Solver:
     sign: float = 1.0  # -1 for the smallest value
     completed: tuple[Claim, ...] = field(default=(), repr=False)  # the claim on each of several completed tables
     along_line: dict[int, float] = field(default_factory=dict, repr=False)
+    known: Known = field(default_factory=Known, repr=False)
 
     @classmethod
     def of(
@@ -174,20 +178,10 @@ class Solver:
 
     def __call__(self, p_max: float, smaller: Sequence[WorstCase] = (), progress: Progress | None = None) -> WorstCase:
         """Search within p_max, starting also from smaller budgets' solutions."""
-        members = correlation_set(self.budget, p_max, self.graph, self.variables)
-        inherited = [members.point(point.correlation.to_numpy()) for point in smaller]
         steps = Steps(self.search.starts, progress) if progress else None
-        problem = Problem(
-            self.claim,
-            members,
-            self.functional,
-            self.sign,
-            self.search.starts,
-            SCAN_MIXED if self.claim.is_mixed else SCAN,
-            self.negligible,
-            along_line=self.along_line,
-            ascended=steps,
-        )
+        problem = self._problem(p_max, steps)
+        members = problem.members
+        inherited = [members.point(point.correlation.to_numpy()) for point in smaller]
         find = algorithm1 if self.search.method == ASCENT else search
         with one_thread:  # once for all evaluations of a search
             solution = find(problem, inherited, np.random.default_rng(self.seed))
@@ -195,6 +189,31 @@ class Solver:
         if steps:
             steps.finish()
         return replace(_named(solution, problem, self.variables), imputation_deviation=deviation)
+
+    def explore(self, p_max: float) -> None:
+        """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""
+        if not self.claim.is_mixed or self.search.method == ASCENT:
+            return
+        rng = np.random.default_rng(self.seed)
+        with one_thread:
+            for level in range(LEVELS):
+                problem = self._problem(p_max / 2**level, None)
+                if not (problem.members.is_point or problem.known.covers(problem.members)):
+                    explore(problem, rng, all_over=level == 0)
+
+    def _problem(self, p_max: float, ascended: Steps | None) -> Problem:
+        return Problem(
+            self.claim,
+            correlation_set(self.budget, p_max, self.graph, self.variables),
+            self.functional,
+            self.sign,
+            self.search.starts,
+            SCAN,
+            self.negligible,
+            along_line=self.along_line,
+            known=self.known,
+            ascended=ascended,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -230,6 +249,7 @@ def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> 
         fit=fit,
         reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
         at_points=problem.claim.is_mixed,
+        n_points=solution.n_points,
         protected_levels=problem.claim.protected_levels,
         met=members.matrix(solution.met),
     )

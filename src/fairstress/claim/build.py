@@ -31,6 +31,8 @@ from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import PROBABILITY
 from fairstress.progress import Progress, Steps
 
+COLLINEAR = "without a penalty, nearly collinear terms leave no reliable fit"
+SLOW = "people have several counterfactual worlds, so that it would take as long again; an audit with penalty=0 has it"
 WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 ROUNDING = 1e-18  # a CFU below this share of the outcome's variance is rounding in a well-conditioned model
 
@@ -73,6 +75,11 @@ class Fitted:
         except FairstressError:
             return None
         return claim if self.fair_predictor is None else replace(claim, predictor=self.claim.predictor)
+
+    @property
+    def beside(self) -> Claim | None:
+        """The claim with structural penalty 0 that profiles and curves show too; none where that takes long."""
+        return None if self.claim.is_slow else self.unpenalised
 
     @cached_property
     def whole(self) -> Claim:
@@ -176,6 +183,7 @@ def with_context(table: Table, settings: Settings, claim: Claim, baselines: dict
         baselines={name: b.unfairness for name, b in baselines.items()} if has_distances else {},
         floor=floor,
         baseline_claims={name: b.claim for name, b in baselines.items()},
+        no_unpenalised=SLOW if claim.is_slow else COLLINEAR,
     )
     return Fitted(table, settings, claim, baselines, _variables(graph, claim.design), variance, context)
 

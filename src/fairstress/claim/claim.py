@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,8 +20,11 @@ from fairstress.model.predictor import AnyPredictor
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import DETAIL, Detail, grow, model_residuals
 from fairstress.model.view import Lens, RawColumns
+from fairstress.options import NO_GRADIENT
 
 BATCH = 32_768  # rows times versions of Model B that are worked on at once
+ASKED = 65_536  # worlds of several versions from which on the predictor is asked
+REMEMBERED = 4096  # numbers of versions of Model B that are remembered
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
 
@@ -41,6 +44,7 @@ class Claim:
     detail: Detail = DETAIL  # how finely worlds are worked out, where people have several
     draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
+    _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
@@ -63,6 +67,11 @@ class Claim:
     def is_mixed(self) -> bool:
         """Whether some errors are seen in intervals only, or by group: people may have several worlds."""
         return isinstance(self.system, MixedSystem)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether people may have several worlds and CFU has no derivative: searches then compare values alone."""
+        return self.is_mixed and (self.draws_worlds or self.predictor.gradient == NO_GRADIENT)
 
     def residuals(self, block: Rows) -> Array:
         """(r, m) what Model A takes for the errors of people as they are."""
@@ -94,6 +103,43 @@ class Claim:
             parts = zip(self._kept, itertools.pairwise(ends.tolist()), strict=True)
             other._kept[:] = [replace(kept, block=rows.where(slice(*place))) for kept, place in parts]
         return other
+
+    def predicted_side_by_side(
+        self, fits: Sequence[Fit], factual: FactualBlock
+    ) -> Iterator[tuple[slice, Worlds, Array]]:
+        """The same with what the predictor makes of the people, as (g, l).
+
+        Where people have several worlds, it is asked about those of many versions at once, which often repeat.
+        """
+        waiting: list[tuple[slice, Worlds]] = []
+        for some, counterfactual in self.side_by_side(fits, factual):
+            waiting.append((some, counterfactual))
+            if not self.is_mixed or sum(one.x_cf.shape[1] for _, one in waiting) > ASKED:
+                yield from self._predicted(waiting)
+                waiting = []
+        if waiting:
+            yield from self._predicted(waiting)
+
+    def _predicted(self, waiting: Sequence[tuple[slice, Worlds]]) -> Iterator[tuple[slice, Worlds, Array]]:
+        inputs = [self.view.counterfactual(one) for _, one in waiting]
+        ends = np.cumsum([Z.shape[1] for Z in inputs])
+        predicted = self.predictor.predict(inputs[0] if len(inputs) == 1 else np.concatenate(inputs, axis=1))
+        for one, own in zip(waiting, np.split(predicted, ends[:-1], axis=1), strict=True):
+            yield *one, own
+
+    def remembered(self, what: Hashable, fits: Sequence[Fit], find: Callable[[Claim, Sequence[Fit]], Array]) -> Array:
+        """Numbers that each version of Model B determines; where they take long, none is found twice."""
+        if not self.is_mixed:
+            return find(self, fits)
+        keys = [(what, fit.correlation.tobytes() + fit.weights.tobytes()) for fit in fits]
+        known = {key: self._values[key] for key in keys if key in self._values}
+        new = {key: fit for key, fit in zip(keys, fits, strict=True) if key not in known}
+        if new:
+            known |= zip(new, find(self, list(new.values())).tolist(), strict=True)
+        if len(self._values) > REMEMBERED:
+            self._values.clear()
+        self._values.update(known)
+        return np.array([known[key] for key in keys])
 
     def predict(self, block: Rows, eps: Array) -> Array:
         """What the predictor makes of people as they are, whose residuals are (r, m)."""
@@ -195,6 +241,7 @@ class Context:
     floor: float = 0.0  # CFU with independent errors, of a predictor that sees expected errors, or of people held out
     held_out: int = 0  # people who were held out, of whom Model B and CFU then are; 0 where nobody was
     baseline_claims: dict[str, Claim] = field(default_factory=dict, repr=False)  # what gives the baselines' own CFU
+    no_unpenalised: str = ""  # why profiles and curves are not shown without penalty
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level:.4g}" for name, level in self.baselines.items()) or "none"

@@ -18,11 +18,15 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.inputs.rows import Array, Rows, sample_with_places
 from fairstress.model.fit import Fit
+from fairstress.model.latent import components
 from fairstress.model.mixed import DIFFERENCE, MixedSystem
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import Detail
+from fairstress.options import NO_GRADIENT
 from fairstress.threads import one_thread
 
+EXACT = 3  # coordinates of a rectangle up to which its probability is exact
+SMALL = 0.01  # a penalty's share of the data below which a fit has one minimum
 KEPT = 2**21  # numbers of all fits of one system that are kept, 16 megabytes
 
 
@@ -169,29 +173,54 @@ def changes(claim: Claim, fit: Fit, weigh: Callable[[Rows], Array]) -> tuple[Arr
     return change, weight
 
 
-SOME = 1000  # rows on which worlds are worked out more finely, to see what that changes
-
-
+SOME = 500  # rows on which worlds are worked out more finely, to see what that changes
 WORLDS = 200_000  # of all people together; where they have more, CFU is a mean over a sample of them
+STEPS = 5_000  # the same for a predictor without derivatives, which loses nothing where worlds are drawn
+HARD = 32  # times as long as others it takes to find the probability of a world with more than three tied intervals
+DRAWN = 100_000  # worlds that are drawn for all people together
+DRAWS = (16, 64)  # of one person, at least and at most
 
 
-def sampled(claim: Claim, seed: int | None, worlds: int = WORLDS) -> Claim:
-    """The claim on as many people as have not too many worlds, drawn by their weights, and whether worlds are drawn."""
-    some = replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
+def sampled(claim: Claim, seed: int | None, most: int = WORLDS) -> Claim:
+    """The claim with worlds as a tree or drawn, on as many people, drawn by their weights, as that leaves time for."""
+    some = _some(claim)
     finer = replace(some, detail=Detail(claim.detail.pieces, 4 * claim.detail.most))
     count, more = (one.counterfactual_rows(claim.model_a).owner.size for one in (some, finer))
-    people = int(worlds * some.rows.a.size / count)
-    marked = replace(claim, draws_worlds=count != more)
+    share, n = count / some.rows.a.size, claim.rows.a.size
+    effort = share * n * (HARD if _tied_intervals(claim) > EXACT else 1)
+    if count != more or effort > (STEPS if claim.predictor.gradient == NO_GRADIENT else WORLDS):
+        draws = int(np.clip(DRAWN / n, *DRAWS))
+        drawing = replace(claim, detail=replace(claim.detail, draws=draws), draws_worlds=True)
+        return _on_some(drawing, int(min(DRAWN, most) / draws), seed)
+    return _on_some(claim, int(most / share), seed)
+
+
+def _some(claim: Claim) -> Claim:
+    return replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
+
+
+def _on_some(claim: Claim, people: int, seed: int | None) -> Claim:
+    """The claim on a sample of people, unless they are hardly more."""
     if claim.rows.a.size <= 1.5 * people:
-        return marked
+        return claim
     rows, places = sample_with_places(claim.rows, people, np.random.default_rng(seed or 0))
-    return replace(marked, rows=rows, origin=places if claim.origin is None else claim.origin[places])
+    return replace(claim, rows=rows, origin=places if claim.origin is None else claim.origin[places])
+
+
+def _tied_intervals(claim: Claim) -> int:
+    """How many errors that are seen in intervals hang together at most, by the pairs of the graph."""
+    assert isinstance(claim.system, MixedSystem)
+    parts = claim.system.layout.parts
+    tied = np.eye(len(parts))
+    for j, k in claim.system.pairs:
+        tied[j, k] = tied[k, j] = 1.0
+    seen = np.array([p.equation.law.is_ordered or p.equation.law.atom is not None for p in parts])
+    return int(np.bincount(components(tied), seen).max())
 
 
 def detail_error(claim: Claim) -> float:
     """How much CFU under Model A changes, relative to itself, where worlds are worked out more finely, on some rows."""
-    some = replace(claim, rows=claim.rows.where(slice(0, None, max(1, claim.rows.a.size // SOME))))
-    values = []
+    some, values = _some(claim), []
     for detail in (claim.detail, claim.detail.finer()):
         change, weight = changes(replace(some, detail=detail), claim.model_a, lambda block: block.weight)
         values.append(float(change**2 @ weight))
@@ -227,6 +256,7 @@ def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
 def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
     """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
     start, memo = start or claim.model_a, _memo_of(claim.system)
+    check_minima = check_minima and not (claim.is_slow and _has_one_minimum(claim))
     origin = start.log_scales.tobytes() + start.weights.tobytes() + start.cuts.tobytes()
     keys = [(check_minima, one.tobytes(), origin) for one in P]
     known = [memo.get(key) for key in keys]
@@ -235,6 +265,20 @@ def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None
         for i, fit in zip(new, claim.system.fits(P[new], start, check_minima=check_minima), strict=True):
             known[i] = memo.put(keys[i], fit)
     return [fit for fit in known if fit is not None]
+
+
+def _has_one_minimum(claim: Claim) -> bool:
+    """Whether a penalty is so small beside the data that it cannot make a second minimum of a mixed fit.
+
+    All but ``lam |theta|^2 / u^2`` is convex in (u, theta). Along u it bends by about ``lam |w|^2 / u^2``, and
+    ``-2 n log u`` alone by ``2 n / u^2`` the other way.
+    """
+    system = claim.system
+    if not isinstance(system, MixedSystem):
+        return False
+    theta, u = system.data.coordinates.scale_of()
+    z = system.data.coordinates.from_fit(claim.model_a)
+    return bool(system.penalties[theta] @ np.square(z[theta] / z[u]) <= SMALL * system.n)
 
 
 Key = tuple[bool, bytes, bytes]  # whether minima were checked, P, and where the fit set out

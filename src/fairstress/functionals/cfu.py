@@ -13,7 +13,7 @@ from fairstress.claim.evaluate import Evaluation, changes, evaluate
 from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import Worlds, weight_gradient
+from fairstress.model.counterfactual import weight_gradient
 from fairstress.model.fit import Fit
 from fairstress.options import NO_GRADIENT
 
@@ -31,14 +31,17 @@ class CFU:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Mean of ``(f(z') - f(z))^2``, or what the claim's measure makes of the changes."""
+        return claim.remembered((self.group, self.to), fits, self._found)
+
+    def _found(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         if claim.measure.of_all is not None:
             return self._of_all(claim, fits, claim.measure.of_all)
         total, n = np.zeros(len(fits)), 0.0
         for factual in claim.blocks():
             weight = self._weight(factual.block)
             n += float(weight.sum())
-            for some, counterfactual in claim.side_by_side(fits, factual):
-                each = claim.measure.each(prediction_change(claim, counterfactual))
+            for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
+                each = claim.measure.each(predicted - counterfactual.of_people(factual.predicted))
                 total[some] += each @ counterfactual.weights(weight)
         return total / n
 
@@ -86,11 +89,6 @@ class CFU:
 def evaluate_cfu(claim: Claim, P: Array) -> Evaluation:
     """CFU of the claim's predictor at one correlation (m, m)."""
     return evaluate(claim, P, CFU())
-
-
-def prediction_change(claim: Claim, counterfactual: Worlds) -> Array:
-    """``f(z') - f(z)``, as (g, l): how far the prediction moves with the protected attribute."""
-    return np.asarray(claim.predict_worlds(counterfactual) - counterfactual.of_people(counterfactual.factual.predicted))
 
 
 def group_cfu(table: Table, level: Any, to: Any = None) -> CFU:

@@ -38,9 +38,8 @@ class Flips:
             weight = block.weight if self.group is None else block.weight * (block.a == self.group)
             n += float(weight.sum())
             before = factual.predicted >= self.threshold
-            for some, counterfactual in claim.side_by_side(fits, factual):
-                after = claim.predict_worlds(counterfactual) >= self.threshold
-                turned = flipped(counterfactual.of_people(before), after, self.direction)
+            for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
+                turned = flipped(counterfactual.of_people(before), predicted >= self.threshold, self.direction)
                 total[some] += turned @ counterfactual.weights(weight)
         return total / n
 

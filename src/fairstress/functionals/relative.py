@@ -43,7 +43,7 @@ class RelativeCFU:
         if known is None or known.rows is not claim.rows:
             if len(self._by_rows) >= KEPT:
                 self._by_rows.clear()
-            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows)
+            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows, detail=claim.detail)
         return known
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,29 @@ def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:
     group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
     _, first = np.unique(group_of, return_index=True)
     return first.astype(np.intp), group_of
+
+
+def row_marks(x: Array) -> Array:
+    """(r,) a number for each row of x (r, p): the same for rows that are the same and, but for a miracle, no others.
+
+    Column by column, because the digits of a product of matrices depend on where a row stands.
+    """
+    mark = np.zeros(len(x))
+    for column, root in zip(x.T, prime_roots(x.shape[1]), strict=True):
+        mark += root * column
+    return mark
+
+
+@cache
+def prime_roots(count: int) -> Array:
+    """Square roots of the first primes, which no fractions combine."""
+    primes: list[int] = []
+    candidate = 2
+    while len(primes) < count:
+        if all(candidate % p for p in primes):
+            primes.append(candidate)
+        candidate += 1
+    return np.sqrt(primes)
 
 
 def seen_by(rows: Rows, columns: Sequence[int], *, protected: bool) -> Rows:

@@ -19,6 +19,7 @@ from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model import counterfactual
 from fairstress.model.counterfactual import FactualBlock, Worlds
 from fairstress.model.design import Design
+from fairstress.model.draws import draw, false_residuals
 from fairstress.model.fit import Fit, Mask
 from fairstress.model.latent import Error, Layout, Part, components, errors, interval_mean, patterns, residual
 from fairstress.model.rectangle import rectangles
@@ -34,14 +35,14 @@ class Detail:
 
     pieces: int = 8  # of an atom's interval that rises above the atom
     most: int = 256  # worlds of a person; of more, so many are drawn
+    draws: int = 0  # of a person's errors, in place of a tree of worlds; 0: a tree
 
     def finer(self) -> Detail:
-        """Twice as many pieces, and four times as many worlds."""
-        return Detail(2 * self.pieces, 4 * self.most)
+        """Twice as many pieces, and four times as many worlds or draws."""
+        return Detail(2 * self.pieces, 4 * self.most, 4 * self.draws)
 
 
 DETAIL = Detail()
-COARSE = Detail(2, 16)  # enough to tell hills apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +81,8 @@ def grow(
 
     False residuals are left out where nobody looks at them.
     """
+    if detail.draws:
+        return draw(design, fit_A, fit_B, factual, detail.draws, residuals=residuals)
     block, layout = factual.block, Layout.of(design)
     known = list(errors(layout, fit_B, block))
     branches = _roots(block, known)
@@ -87,7 +90,7 @@ def grow(
         if part.equation.column >= 0 and part.equation.moves:
             branches = _thinned(_branch(branches, v, part, fit_B, known, block, detail.pieces), detail.most)
     probability = _probabilities(branches, known, fit_B.correlation)
-    eps = _false_residuals(layout, fit_A, branches, factual) if residuals else branches.x
+    eps = false_residuals(layout, fit_A, branches.x, branches.owner, factual) if residuals else branches.x
     return Worlds(factual, branches.x[None], eps[None], {}, {}, branches.owner, probability)
 
 
@@ -95,18 +98,6 @@ def _roots(block: Rows, known: Sequence[Error]) -> Branches:
     lower, upper = np.column_stack([e.lower for e in known]), np.column_stack([e.upper for e in known])
     one = np.ones(block.a.size)
     return Branches(np.arange(block.a.size), np.array(block.x, order="F"), lower, upper, one, one.copy())
-
-
-def _false_residuals(layout: Layout, fit_A: Fit, branches: Branches, factual: FactualBlock) -> Array:
-    """(l, m) what Model A takes for the errors of the counterfactual people."""
-    eps = np.array(factual.eps[branches.owner], order="F")
-    people = factual.block.where(branches.owner)
-    for part in layout.features:
-        equation, column = part.equation, part.equation.column
-        if equation.moves:
-            phi = equation.values(people.a_cf, branches.x, people)
-            eps[:, column] = residual(part, fit_A, equation.own(people.a_cf, people), branches.x[:, column], phi)
-    return eps
 
 
 # ---------------------------------------------------------------- one feature

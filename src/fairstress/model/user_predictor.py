@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from fairstress.errors import FairstressError, SettingError, describe_error
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
+from fairstress.model.answers import Answers
 from fairstress.model.autograd import call_module, check_module, is_module, module_slopes
 from fairstress.model.embedding import Input
 from fairstress.model.predictor import ANALYTIC, null_deviance
@@ -120,6 +121,7 @@ class FittedUserPredictor:
     r2: float | None = None
     degree: int | None = None
     penalty: float | None = None
+    is_exact: bool = False  # whether the answer for someone is the same to the last digit whoever else is asked about
 
     @property
     def name(self) -> str:
@@ -133,7 +135,8 @@ class FittedUserPredictor:
 
     def predict(self, Z: Array) -> Array:
         """Predictions for inputs (..., p)."""
-        return self._ask(np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])).reshape(Z.shape[:-1])
+        rows = np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])
+        return (self._answers(rows) if self._repeats else self._ask(rows)).reshape(Z.shape[:-1])
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
         """Predictions for inputs (r, p), and their derivatives by these (r, p); None where it has none."""
@@ -180,6 +183,15 @@ class FittedUserPredictor:
     def _answer(self) -> Callable[[Any], Any]:
         return _answers(self.user_predictor, self.table)
 
+    @property
+    def _repeats(self) -> bool:
+        """Whether features have levels, so that many people in many worlds are the same to the predictor."""
+        return any(not kind.is_number or kind.atom for kind in self.table.kinds.values())
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self._ask, self.is_exact)
+
     @cached_property
     def _threads(self) -> ThreadpoolController:
         return ThreadpoolController()
@@ -197,11 +209,13 @@ def fit_user_predictor(
     with ThreadpoolController().limit(limits=1):
         fitted = _fitted(user_predictor, table, _shower(user_predictor, table, lens), Z)
     predictor = FittedUserPredictor(fitted, table, lens)
-    predicted = predictor.predict(Z)
-    _check_company(user_predictor, predicted[::2], predictor.predict(Z[::2]))
+    predicted = predictor._ask(Z)
+    among_some = predictor._ask(Z[::2])
+    _check_company(user_predictor, predicted[::2], among_some)
     if user_predictor.gradient == DIFFERENCES:
         _check_smooth(predictor, Z[:1000])
-    return replace(predictor, r2=_explained(table, predicted))
+    is_exact = np.array_equal(predicted[::2], among_some)
+    return replace(predictor, r2=_explained(table, predicted), is_exact=is_exact)
 
 
 def _fitted(user_predictor: UserPredictor, table: Table, show: Callable[[Array], Any], Z: Array) -> UserPredictor:

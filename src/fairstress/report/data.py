@@ -29,14 +29,21 @@ from fairstress.analyses.worst_case import WorstCase
 from fairstress.audit import Audit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
-from fairstress.options import RESIDUALS, Bounds, Budget, Search, is_positive, read_budget, read_search, share
+from fairstress.options import RESIDUALS, Bounds, Budget, Search, flag, is_positive, read_budget, read_search, share
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
+FEWER_SIZES = tuple(np.linspace(0.0, 0.6, 7).round(10).tolist())  # where CFU takes long
 SIZES = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 WORST_ROWS = 20
+_UNCHECKED = (
+    "The question was not asked with other settings: people have several counterfactual worlds and CFU has no "
+    "derivatives, so that each answer takes about as long as the audit itself. check_specification=True in "
+    "Audit.report, or check_specification = true under [report] in a settings file, asks it."
+)
+_NOT_ASKED = "The question was not asked with other settings, as the analyst chose."
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
     "unconstrained": "the mean squared distance from {} to those of a predictor of all columns",
@@ -119,6 +126,7 @@ class ReportData:
     benchmarks_refused: str  # why there are none
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
+    no_specification_checks: str  # why there are none
     leakage: Leakage | None  # how well the protected attribute is told from residuals; None for a numeric one
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
@@ -151,24 +159,30 @@ def collect(
     levels: Mapping[str, tuple[float, str]] | None = None,
     threshold: float | None = None,
     bands: Any = None,
+    check_specification: bool | None = None,
     progress: Progress | None = None,
 ) -> ReportData:
     """Ask all questions; the arguments are those of `Audit.report`."""
     fitted, p_max = audit.fitted, share(p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
-    of_curve = read_sizes([*read_sizes(SIZES if sizes is None else sizes, "sizes"), p_max])
+    default = FEWER_SIZES if fitted.claim.is_slow else SIZES
+    of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), p_max])
     named = _levels(audit, levels or {})
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold
     unknown = audit.graph.pairs if profiles is None else ()
-    steps = Steps(_count(audit, of_curve, named) + len(unknown) + (threshold is not None), progress)
+    checks = (
+        not fitted.claim.is_slow if check_specification is None else flag(check_specification, "check_specification")
+    )
+    count = _count(audit, of_curve, named) + (len(plans(fitted)) if checks else 0)
+    steps = Steps(count + len(unknown) + (threshold is not None), progress)
     check = audit.check()
     steps()
     curve = audit.curve(of_curve, **options, bands=bands, progress=lambda *_: steps())
     worst = next(point for point in curve.points if point.p_max == p_max)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, steps)
-    chosen = GRID if grid is None else grid
+    chosen = GRID if grid is None and not fitted.claim.is_mixed else grid
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),
@@ -186,21 +200,22 @@ def collect(
         people_features=features,
         by_group=_by_group(people(fitted, worst.fit)),
         decisions=_decisions(audit, threshold, worst, options, steps),
-        pairs=_pairs(audit, p_max, worst, options, steps),
+        pairs=_pairs(audit, p_max, worst, curve, steps),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
         comparison=comparison(fitted, curve, worst, steps),
-        specification_checks=specification_checks(fitted, p_max, **options, steps=steps),
+        specification_checks=specification_checks(fitted, p_max, **options, steps=steps) if checks else (),
+        no_specification_checks="" if checks else _UNCHECKED if check_specification is None else _NOT_ASKED,
         leakage=audit.leakage(),
         margins=_margins(fitted.table),
     )
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
-    """Steps for check and benchmarks, budgets, levels, pairs alone and forbidden, baselines, specification checks."""
+    """Steps for check and benchmarks, budgets, levels, pairs alone and forbidden, and baselines."""
     pairs = len(audit.graph.pairs)
     of_pairs = 2 * pairs if pairs > 1 else 0
-    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines) + len(plans(audit.fitted))
+    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines)
 
 
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
@@ -264,18 +279,16 @@ def _decisions(
 # ---------------------------------------------------------------- pairs and benchmarks
 
 
-def _pairs(
-    audit: Audit, p_max: float, worst: WorstCase, options: Mapping[str, Any], steps: Steps
-) -> tuple[PairAlone, ...]:
-    """The worst case with each pair alone, and without it."""
+def _pairs(audit: Audit, p_max: float, worst: WorstCase, curve: Curve, steps: Steps) -> tuple[PairAlone, ...]:
+    """The worst case with each pair alone, and without it; values that the curve has found already serve them too."""
     free = audit.graph.pairs
     if len(free) == 1:
         return (PairAlone(free[0], worst, None),)
     alone = []
     for pair in free:
         others = {other: (0.0, 0.0) for other in free if other != pair}
-        limits = [_with_fixed(options["budget"], fixed) for fixed in (others, {pair: (0.0, 0.0)})]
-        worst_cases = (audit.worst_case(p_max, budget=b, search=options["search"]) for b in steps.each(limits))
+        limits = [_with_fixed(curve.solve.budget, fixed) for fixed in (others, {pair: (0.0, 0.0)})]
+        worst_cases = (replace(curve.solve, budget=b, along_line={})(p_max) for b in steps.each(limits))
         alone.append(PairAlone(pair, *worst_cases))
     return tuple(alone)
 

@@ -11,17 +11,14 @@ from fairstress.search.problem import End, Problem
 LATTICE = 120  # points on either side of 0, denser towards -1 and 1
 LEAST = 17  # points within any interval
 PEAKS = 4  # that are refined
-COARSER = 4  # every so many points of the lattice are enough where people have several worlds
 
 
 def line(problem: Problem) -> tuple[Array, Array]:
     """Points (g, 1) along the whole interval and the values there; those of the lattice are kept for other budgets."""
     low, high = float(problem.members.low[0]), float(problem.members.high[0])
-    every = COARSER if problem.claim.is_mixed else 1
-    inside = [k for k in range(1 - LATTICE, LATTICE) if low < _lattice(k) < high and k % every == 0]
+    inside = [k for k in range(1 - LATTICE, LATTICE) if low < _lattice(k) < high]
     new = [k for k in inside if k not in problem.along_line]
-    least = LEAST if every == 1 else LEAST // 2
-    own = [low, high] if len(inside) >= least else [*np.linspace(low, high, least)]
+    own = [low, high] if len(inside) >= LEAST else [*np.linspace(low, high, LEAST)]
     values = problem.values(np.array([[p] for p in [*own, *map(_lattice, new)]]))
     problem.along_line.update(zip(new, values[len(own) :].tolist(), strict=True))
     grid = np.array([*own, *map(_lattice, inside)])
@@ -58,6 +55,6 @@ def _refined(problem: Problem, points: Array, values: Array, i: int) -> End:
         lambda p: -float(problem.values(np.array([[p]]))[0]),
         bounds=bracket,
         method="bounded",
-        options={"xatol": 1e-3 if problem.claim.is_mixed else 1e-9},
+        options={"xatol": 1e-9},
     )
     return (np.array([best.x]), -float(best.fun), Status.CONVERGED) if -best.fun > peak[1] else peak

@@ -13,15 +13,13 @@ from fairstress.errors import Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
-from fairstress.inputs.rows import Array, Rows, sample
+from fairstress.inputs.rows import Array, sample
 from fairstress.model.fit import Fit
-from fairstress.model.system import system_of_batch
-from fairstress.model.tree import COARSE
 from fairstress.options import DIFFERENCES
+from fairstress.search.known import Known
 from fairstress.search.sets import CorrelationSet
 
 SAMPLE = 4096  # people in a sample of the rows
-SAMPLE_MIXED = 512  # the same where people have several worlds, and fits take as long as these
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
 
 
@@ -38,6 +36,7 @@ class Problem:
     negligible: float = 0.0  # a value at or below this is rounding, and not worth climbing
     precision: float = 1e-7  # gain of a step, relative to the start, below which an ascent ends
     along_line: MutableMapping[int, float] = field(default_factory=dict)  # of one pair: values on a fixed lattice
+    known: Known = field(default_factory=Known)  # where values take long: those found so far
     ascended: Callable[[], None] | None = None  # called after each ascent
 
     def values(self, points: Array) -> Array:
@@ -69,23 +68,9 @@ class Problem:
     def on_sample(self, rng: np.random.Generator) -> Problem:
         """The same problem on a sample of the rows, where there are many; Model B is fitted to all of them."""
         rows = self.claim.rows
-        if isinstance(self.functional, OfFrame):
-            return self
-        if self.claim.is_mixed:
-            size = SAMPLE_MIXED if self.has_slopes else SAMPLE_MIXED // 2
-            if rows.a.size <= 1.5 * size:
-                return self
-            return replace(self, claim=_refitted(self.claim, sample(rows, size, rng), rng), precision=1e-3)
-        if rows.a.size <= 2 * SAMPLE:
+        if isinstance(self.functional, OfFrame) or rows.a.size <= 2 * SAMPLE:
             return self
         return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
-
-
-def _refitted(claim: Claim, rows: Rows, rng: np.random.Generator) -> Claim:
-    """A claim on some of the rows, with models that are fitted to a sample of people."""
-    drawn = sample(claim.everyone, SAMPLE_MIXED, rng)
-    system = system_of_batch(claim.system, claim.design, drawn, drawn.n / claim.everyone.n)
-    return replace(claim, rows=rows, everyone=drawn, system=system, model_a=system.independent(), detail=COARSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +84,8 @@ class Solution:
     n_agreeing: int  # ascents that ended within 0.1 % of the best value
     scan_value: float  # the best value on the scan, and where
     scan_p: Array
-    met: Array  # (k, q) other ends of ascents, and the best points of the scan: where a maximum of other data may lie
+    n_points: int = 0  # correlations through whose values a surface was drawn; 0: none was
+    met: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, q) ends of ascents and the best points known
 
 
 End = tuple[Array, float, Status]  # of one ascent: where, how high, and how it ended

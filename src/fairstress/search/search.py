@@ -4,7 +4,8 @@ CFU is not concave in the correlation: close to P = I it is a convex quadratic, 
 its extreme points, many of them. So the search is global first: sign patterns, a scan of the whole set and earlier
 solutions are compared, and an ascent with exact gradients goes on from the best of them, until a few ascents agree. One
 pair is searched along its whole interval. Where there is no gradient, as of trees or of shares of people, a pattern
-search takes the ascent's place.
+search takes the ascent's place. Where people have several worlds, and values take long, a surface through known values
+says where to look.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
 from fairstress.search.problem import End, Problem, Solution
 from fairstress.search.sqp import climb
+from fairstress.search.surface import climb_surface
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
 ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is tried
@@ -30,46 +32,74 @@ ENOUGH = 3  # ascents that agree on the best value end the search
 FINAL = 4  # ends on the sample that may be climbed again with all rows
 MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
-ROUGHER = 0.06  # the same where each value takes long
-FEW = 3  # points that are compared with all rows where each takes long
-FEW_SIGNS = 16  # sign patterns that are tried there
-MET = 32  # points of a scan that are remembered
+MET = 32  # points that are remembered beside the best
+HILLS = 2  # highest points along a surface that are climbed
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
 def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
     """Find the largest ``sign * functional`` within the set."""
     members = problem.members
-    coarse, climb_all = problem, problem.has_slopes or not problem.claim.is_mixed
+    if problem.claim.is_mixed and not members.is_point:
+        return _along_surface(problem, inherited, rng)
+    coarse = problem
     if members.is_point:
         points = np.array([members.project(members.centre())])
         on_scan = problem.values(points)
         ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
     elif len(members.pairs) == 1:
-        coarse = problem.on_sample(rng) if problem.claim.is_mixed else problem
-        points, on_scan = line(coarse)
-        ends = peaks(coarse, points, on_scan)
+        points, on_scan = line(problem)
+        ends = peaks(problem, points, on_scan)
     else:
         # of many rows a sample tells the hills apart, and the highest are climbed with all
-        rough = ROUGHER if problem.claim.is_mixed else ROUGH
-        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=rough)
+        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=ROUGH)
         points = members.scan(problem.scan, rng)
         on_scan = coarse.values(points)
-        ends = (_from_starts if climb_all else _few_starts)(coarse, points, on_scan, inherited, rng)
-    ascended = ends if climb_all or len(members.pairs) == 1 else ends[-1:]
-    n_starts, n_agreeing = len(ascended), _agreeing(ascended)
+        ends = _from_starts(coarse, points, on_scan, inherited, rng)
+    n_starts, n_agreeing = len(ends), _agreeing(ends)
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
-    met = np.array([*(end[0] for end in ends), *points[np.argsort(-on_scan, kind="stable")[:MET]]])
+    met = _met(ends, points, on_scan)
     if coarse is not problem:
         ends = _with_all_rows(problem, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
-    p, _, status = _climbed_on(problem, max(ends, key=lambda end: end[1]))
-    evaluation = evaluate(problem.claim, members.matrix(p), problem.functional)
+    end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
+    return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
+
+
+def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
+    """(k, q) ends of ascents, and the best of other points: where a maximum of other data may lie."""
+    return np.array([*(end[0] for end in ends), *points[np.argsort(-values, kind="stable")[:MET]]])
+
+
+def _solution(problem: Problem, end: End, n_starts: int, n_agreeing: int, scanned: tuple[Array, float]) -> Solution:
+    """What was found, evaluated once more with all care."""
+    p, _, status = end
+    evaluation = evaluate(problem.claim, problem.members.matrix(p), problem.functional)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
-    elif status is Status.CONVERGED and not members.is_point:
+    elif status is Status.CONVERGED and not problem.members.is_point:
         status = problem.success
-    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scan_value, best, met)
+    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scanned[1], scanned[0])
+
+
+def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
+    """Ask where a surface through known values is highest; with derivatives, climb on from there."""
+    ascended = climb_surface(problem, inherited, rng)
+    points, values, led = problem.known.within(problem.members)
+    top, scanned = int(values.argmax()), int(np.where(led > 0, -np.inf, values).argmax())
+    ends: list[End] = [(points[top], float(values[top]), Status.CONVERGED)]
+    if problem.has_slopes and values[top] > problem.negligible:
+        ascended = [_ascend(problem, points[i]) for i in _apart(problem, points, values, HILLS) if _near(values, i)]
+    best = _climbed_on(problem, max([*ends, *ascended], key=lambda end: end[1]))
+    agreeing = _agreeing([best, *ascended]) - 1
+    found = _solution(problem, best, len(ascended), agreeing, (points[scanned], float(values[scanned])))
+    met = _met([best, *ascended], points, values)
+    return replace(found, n_points=len(problem.known.points), met=met)
+
+
+def _near(values: Array, i: int) -> bool:
+    """Whether a value is so near the best that an ascent may still make it the best."""
+    return bool(values[i] >= values.max() - NEAR * abs(values.max()))
 
 
 def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:
@@ -80,9 +110,6 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
     )
     values = problem.values(chosen)
     climbed: list[End] = []
-    if problem.claim.is_mixed and not problem.has_slopes:  # climbing on takes too long: the best of all is given
-        top = int(values.argmax())
-        return [(chosen[top], float(values[top]), Status.CONVERGED)]
     for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
         best = max((end[1] for end in climbed), default=-np.inf)
         if climbed and values[i] < best - NEAR * abs(best):
@@ -148,19 +175,6 @@ def _from_starts(
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
     return ends
-
-
-def _few_starts(
-    problem: Problem, scanned: Array, on_scan: Array, inherited: Sequence[Array], rng: np.random.Generator
-) -> list[End]:
-    """Go uphill from the best few of sign patterns, scan and earlier solutions: for values that take long to find."""
-    members = problem.members
-    earlier = [members.project(p) for p in inherited]
-    own = np.array([*earlier, *members.extremes(_signs(problem, rng)[:FEW_SIGNS]), members.project(members.centre())])
-    points, values = np.concatenate([own, scanned]), np.concatenate([problem.values(own), on_scan])
-    best = _apart(problem, points, values, FEW)
-    untouched = [(points[i], float(values[i]), Status.CONVERGED) for i in best]
-    return [*untouched, _ascend(problem, points[best[0]])]
 
 
 def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:

