@@ -32,6 +32,7 @@ from fairstress.model.selection import choose_latent, choose_predictor, choose_s
 from fairstress.model.separation import check_separation
 from fairstress.model.system import Likelihood, equations_alone, make_system, without_penalty
 from fairstress.model.tree import model_residuals
+from fairstress.model.tried import Tried
 from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import LOG_ODDS, PROBABILITY
@@ -53,6 +54,7 @@ class Fitted:
     outcome_variance: float  # the scale on which CFU is large or small
     context: Context
     fair_predictor: AnyPredictor | None = None  # in whose place a robust one is audited
+    tried: tuple[Tried, ...] = ()  # what cross-validation tried for the structural equations, where it chose
 
     @property
     def graph(self) -> CausalGraph:
@@ -106,7 +108,7 @@ def build(
     """
     graph, describe = table.graph, Describer(table)
     steps = Steps(len(graph.features) + 3, progress)  # equations, Model A with the predictor, two baselines
-    degrees, penalty, own = _structure(table, settings, folds, describe, steps)
+    degrees, penalty, own, tried = _structure(table, settings, folds, describe, steps)
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
         check_sizes(table, design)
@@ -127,12 +129,12 @@ def build(
     )
     fitted = _with_context(table, chosen, claim, _baselines(table, settings, folds, claim, like, steps))
     steps.finish()
-    return fitted
+    return replace(fitted, tried=tried)
 
 
 def _structure(
     table: Table, settings: Settings, folds: Sequence[Rows], describe: Describer, steps: Steps
-) -> tuple[dict[str, int], float, dict[str, float]]:
+) -> tuple[dict[str, int], float, dict[str, float], tuple[Tried, ...]]:
     """Choose degrees, the penalty that numbers share, and the penalties of features that are tuned on their own."""
     named = [name for name in table.graph.features if describe.has_error(name)]
     alone = [name for name in named if describe.law(name).codes or describe.law(name).atom is not None]
@@ -144,13 +146,16 @@ def _structure(
         "penalise_constant": settings.penalise_constant,
     }
     shared = {name: to_try[name] for name in named if name not in alone}
-    degrees, penalty = choose_structure(table.graph, folds, shared, settings.penalties_to_try, chosen=steps, **options)
+    degrees, penalty, tried = choose_structure(
+        table.graph, folds, shared, settings.penalties_to_try, chosen=steps, **options
+    )
     own: dict[str, float] = {}
     for name in alone:
         penalties = (settings.own_penalties[name],) if name in settings.own_penalties else settings.penalties_to_try
-        degrees[name], own[name] = choose_latent(table.graph, name, folds, to_try[name], penalties, **options)
+        degrees[name], own[name], more = choose_latent(table.graph, name, folds, to_try[name], penalties, **options)
+        tried += more
         steps()
-    return {name: degrees[name] for name in named}, penalty, own
+    return {name: degrees[name] for name in named}, penalty, own, tried
 
 
 def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
@@ -301,8 +306,8 @@ def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source:
         "penalise_constant": settings.penalise_constant,
     }
     degrees, penalties = predictor_degrees(table, settings, source.inputs), settings.predictor_penalties_to_try
-    degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
-    return fit_predictor(table.rows, source, degree, penalty, **options)
+    degree, penalty, tried = choose_predictor(folds, source, degrees, penalties, **options)
+    return replace(fit_predictor(table.rows, source, degree, penalty, **options), tried=tried)
 
 
 def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:
