@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fairstress.analyses.check import Check
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.decisions import Decisions, Extreme
+    from fairstress.analyses.diagnostics.result import Diagnostics
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
@@ -52,6 +53,7 @@ LATER = (
     "specification_checks",
     "margins",
     "leakage",
+    "diagnostics",
 )
 
 
@@ -118,6 +120,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "margins": _records(data.margins),
         "leakage": asdict(data.leakage) if data.leakage else None,
+        "diagnostics": _diagnostics(data.diagnostics),
     }
 
 
@@ -234,6 +237,22 @@ def _decisions(decisions: Decisions) -> dict[str, Any]:
         "groups": [{"group": str(group), "model_a": here, "worst": there} for group, here, there in rows],
         "lowest": _extreme(decisions.lowest),
         "highest": _extreme(decisions.highest),
+    }
+
+
+def _diagnostics(found: Diagnostics) -> dict[str, Any]:
+    """Every check; of people who matter most their number, and never who they are."""
+    moved = found.influence
+    counts = moved and {name: getattr(moved, name) for name in ("cfu", "people", "to_lower", "to_raise", "sentence")}
+    return {
+        "people": found.people,
+        "effective_people": found.effective_people,
+        "alarms": len(found.alarms),
+        "checks": _records(found.to_frame()),
+        "untested": list(found.untested),
+        "equations": _records(found.equations),
+        "cross_validation": _records(found.cross_validation),
+        "influence": counts,
     }
 
 
