@@ -13,6 +13,7 @@ import numpy as np
 
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
+from fairstress.functionals.cfu import CFU
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Design, build_equation
@@ -45,8 +46,24 @@ def cfu_alone(claim: Claim, departure: Departure) -> float:
     return float(claim.measure.each(change) @ weight / weight.sum())
 
 
+def alone_words(fitted: Fitted, cfu: float | None) -> str:
+    """Say what a departure alone does to CFU, beside what it is under Model A; nothing where it does nothing."""
+    if cfu is None or cfu <= fitted.context.negligible:
+        return ""
+    claim, base = fitted.claim, fitted.context.floor
+    if isinstance(claim.view, RawColumns):
+        base = float(CFU().values(claim, [claim.model_a])[0])
+    made = (
+        f"makes a CFU of {cfu:.2g}" if base <= fitted.context.negligible else f"takes CFU from {base:.2g} to {cfu:.2g}"
+    )
+    return f"alone {made} without any hidden cause"
+
+
 def wider_by_group(claim: Claim, scales: Mapping[str, Mapping[float, float]]) -> Departure:
-    """Errors of some numbers that are rescaled with the protected attribute: ``{feature: {code: scale}}``."""
+    """Errors of some numbers that are rescaled with the protected attribute.
+
+    ``{feature: {code: scale}}`` has scales of standardised errors for numbers without a scale by group.
+    """
     parts, fit = Layout.of(claim.design).features, claim.model_a
     equations, weights = [], [part.w(fit) for part in parts]
     of_a, of_b = [], []
@@ -58,7 +75,7 @@ def wider_by_group(claim: Claim, scales: Mapping[str, Mapping[float, float]]) ->
         # what the predictor is shown of a plain number is the residual itself, in units of 1
         shown = np.ones(1) if law.is_plain else sigma
         of_a.append(np.repeat(shown, len(codes)) if own else sigma)
-        of_b.append(np.array([own[code] for code in codes]) if own else sigma)
+        of_b.append(sigma * np.array([own[code] for code in codes]) if own else sigma)
     design = Design.of(equations)
     cuts = [fit.cuts[part.cuts] for part in parts]
     return Departure(design, _fit(fit, weights, of_a, cuts), _fit(fit, weights, of_b, cuts))

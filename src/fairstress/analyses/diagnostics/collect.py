@@ -71,7 +71,7 @@ def _check_leakage(fitted: Fitted, sample: Sample, leaks: Leakage, tie_of: dict[
     head = f"A classifier tells '{protected}' from the errors of the features with an AUC of {leaks.auc:.2f}, so that "
     head += "they are not all that a person would keep in the other world"
     way = f": try other kinds or higher degrees, or let a hidden cause lie behind '{protected}' by a pair."
-    text = head + (way if implied else "; hidden causes behind the pairs of the graph could do that.")
+    text = head + (way if implied else "; hidden causes behind the pairs of the graph could have a part in that.")
     return Diagnostic(LEAKAGE, protected, "errors", leaks.auc, p, implied, None, text)
 
 

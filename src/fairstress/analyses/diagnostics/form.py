@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairstress.analyses.diagnostics import tied
-from fairstress.analyses.diagnostics.alone import cfu_alone, with_more_terms
+from fairstress.analyses.diagnostics.alone import alone_words, cfu_alone, with_more_terms
 from fairstress.analyses.diagnostics.finding import CURVATURE, INTERACTION, LEVEL, Diagnostic
 from fairstress.analyses.diagnostics.implied import Tie
 from fairstress.analyses.diagnostics.sample import Errors, Sample, p_value
@@ -75,12 +75,15 @@ def _consequence(fitted: Fitted, one: Diagnostic, tie: Tie, equation: Equation) 
     name, degree, kind = equation.feature, equation.degree + 1, fitted.table.kinds[equation.feature]
     departure = with_more_terms(fitted, name, fitted.graph, degree) if equation.moves else None
     cfu = None if departure is None else cfu_alone(fitted.claim, departure)
-    lacks = f"The equation of '{name}' lacks {one.about}"
-    why = ", so that its parents act differently by group," if one.check == INTERACTION else ""
-    alone = "" if cfu is None else f", which alone makes a CFU of {cfu:.2g} without any hidden cause"
+    protected = fitted.graph.protected
+    head = f"The equation of '{name}' lacks {one.about}"
+    if one.check == INTERACTION:
+        head = f"What causes '{name}' acts differently with '{protected}', but its equation lacks {one.about}"
+    words = alone_words(fitted, cfu)
+    head += f", which {words}" if words else ""
     if not tie.keeps_form:
-        return {"cfu": cfu, "sentence": f"{lacks}{why or ' under Model A'}{alone}; {tied.words(tie)} could do that."}
+        return {"cfu": cfu, "sentence": f"{head}; {tied.words(tie)}."}
     by_group = one.check == INTERACTION and kind.is_number and not kind.by_group
     by_group = by_group and fitted.table.protected.levels is not None
     other = f" or kinds={{'{name}': '{kind.word} by group'}}" if by_group else ""
-    return {"cfu": cfu, "sentence": f"{lacks}{why.rstrip(',')}{alone}: try degrees={{'{name}': {degree}}}{other}."}
+    return {"cfu": cfu, "sentence": f"{head}: try degrees={{'{name}': {degree}}}{other}."}

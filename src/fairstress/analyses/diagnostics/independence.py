@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairstress.analyses.absorption import listed
-from fairstress.analyses.diagnostics.alone import cfu_alone, with_more_terms
+from fairstress.analyses.diagnostics.alone import alone_words, cfu_alone, with_more_terms
 from fairstress.analyses.diagnostics.finding import INDEPENDENCE, LEVEL, Diagnostic
 from fairstress.analyses.diagnostics.implied import Independence, Tie, independences
 from fairstress.analyses.diagnostics.sample import Sample, p_value
@@ -102,6 +102,8 @@ def _cfu_of_edge(fitted: Fitted, one: Independence) -> float | None:
     graph = fitted.graph
     if equation is None or not (one.first == graph.protected or one.first in graph.reached):
         return None
+    if not (equation.moves or (equation.law.is_plain and not graph.fair_edges)):
+        return None  # the predictor is shown the feature as it is
     wider = replace(graph, edges=(*graph.edges, (one.first, one.second)))
     departure = with_more_terms(fitted, one.second, wider, equation.degree)
     return None if departure is None else cfu_alone(fitted.claim, departure)
@@ -109,7 +111,8 @@ def _cfu_of_edge(fitted: Fitted, one: Independence) -> float | None:
 
 def _sentence(fitted: Fitted, one: Independence, share: float, cfu: float | None) -> str:
     given = f" given {listed(one.given)}" if one.given else ""
-    alone = "" if cfu is None else f", and that edge alone makes a CFU of {cfu:.2g}"
+    alone = alone_words(fitted, cfu)
+    alone = f", and that edge {alone}" if alone else ""
     return (
         f"By the graph '{one.second}' has nothing to do with '{one.first}'{given}, but '{one.first}' explains "
         f"{100 * share:.2g} % of what is left{alone}: add {_repair(fitted, one)}."

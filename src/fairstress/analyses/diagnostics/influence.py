@@ -26,6 +26,7 @@ from fairstress.model.threshold import ThresholdSystem, solve_definite
 
 STEP = 1e-5  # along v, of the largest parameter's size
 TENTH = 0.1  # how much of CFU leaving people out is to move
+SMALL = 1e-4  # a CFU of a smaller share of the outcome's variance is next to 0
 FEW = 0.005  # share of people who are few
 
 
@@ -60,23 +61,31 @@ class Influence:
     @property
     def sentence(self) -> str:
         """What it means for this audit, and what to do."""
+        head = f"CFU at this correlation is {self.cfu:.2g}"
         if not np.isfinite(self.share):
-            return "No number of people, left out together, moves CFU by a tenth, to first order."
+            return f"{head}, and leaving out no number of people moves it by a tenth, to first order."
         ways = {"lower": self.to_lower, "raise": self.to_raise}
-        told = [f"{number:,} people would {way} CFU by a tenth" for way, number in ways.items() if number is not None]
+        counts = [f"{_people(number)} would {way}" for way, number in ways.items() if number is not None]
         few = "look at them, influence.change names them, before its digits are trusted"
         rest = few if self.share < FEW else "it does not rest on a few"
-        return f"Leaving out {' and '.join(told)} ({100 * self.share:.2g} % of all): {rest}."
+        return f"{head}; leaving out {' or '.join(counts)} it by a tenth ({100 * self.share:.2g} % of people): {rest}."
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
 
 
 def influence(fitted: Fitted, P: Array, named: Callable[[Array], pd.DataFrame]) -> Influence | None:
-    """What leaving each person out does to CFU at P; None where CFU is no mean over people, or is 0."""
+    """What leaving each person out does to CFU at P; None where CFU is no mean over people, or next to 0.
+
+    At 0 CFU is quadratic, and the first order says nothing.
+    """
     claim, table = fitted.claim, fitted.table
     if claim.measure.of_all is not None:
         return None
     fit = model_b(claim, P)
     cfu = float(CFU().values(claim, [fit])[0])
-    if cfu <= fitted.context.negligible:
+    if cfu <= float(claim.measure.each(np.sqrt([SMALL * fitted.outcome_variance]))[0]):
         return None
     slope = 2 * _response(claim, fit, table.rows) + _own_part(fitted, fit, cfu)
     change = -slope[table.row_of] * table.weight

@@ -105,12 +105,14 @@ def _is_far(points: Array, others: Array) -> Array:
 
 
 def _sentence(fitted: Fitted, equation: Equation, level: str, share: float) -> str:
-    name, coding = equation.feature, fitted.table.protected
-    parents = listed([fitted.graph.features[k] for k in equation.parents])
+    name, coding, names = equation.feature, fitted.table.protected, fitted.graph.features
+    parents = listed([names[k] for k in equation.parents])
     whom = f"people whose '{coding.name}' is {level}" if level else "people"
     there = "in the other group" if coding.is_binary else f"with the '{coding.name}' that they are moved to"
+    moving = [names[k] for k in equation.parents if names[k] in fitted.graph.reached]
+    kinds = f"try another kind of {listed(moving)}, or " if moving else ""
     return (
-        f"For {100 * share:.0f} % of {whom}, nobody {there} is like them in {parents}, so that their counterfactual "
-        f"'{name}' rests on the form of its equation alone: audit people whom both groups have, audit.refit(keep=...), "
-        f"or at least keep degrees={{'{name}': 1}}."
+        f"For {100 * share:.0f} % of {whom}, nobody {there} is like their counterfactual in {parents}, so that their "
+        f"counterfactual '{name}' rests on the form of its equation alone: {kinds}audit people whom both groups have, "
+        "audit.refit(keep=...)."
     )

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairstress.analyses.diagnostics import tied
-from fairstress.analyses.diagnostics.alone import cfu_alone, wider_by_group
+from fairstress.analyses.diagnostics.alone import alone_words, cfu_alone, wider_by_group
 from fairstress.analyses.diagnostics.finding import SCALE, SPREADING, Diagnostic
 from fairstress.analyses.diagnostics.implied import Tie
 from fairstress.analyses.diagnostics.sample import Errors, Sample, effective, p_value
-from fairstress.analyses.diagnostics.shape import scales_by_group, shape_of, standardised
+from fairstress.analyses.diagnostics.shape import other_scale, scales_by_group, shape_of, standardised
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Equation
@@ -94,12 +94,14 @@ def _scale_sentence(fitted: Fitted, equation: Equation, found: _Scales, cfu: flo
         where += " by one standard deviation"
     elif len(coding.levels) > 2:
         where += " as in the group where they are narrowest"
-    alone = "" if cfu is None else f", which alone makes a CFU of {cfu:.2g} without any hidden cause"
-    head = f"The errors of '{name}' are {found.ratio:.2f} times as wide where {where}{alone}"
+    alone = alone_words(fitted, cfu)
+    head = (
+        f"The errors of '{name}' are {found.ratio:.2f} times as wide where {where}{f', which {alone}' if alone else ''}"
+    )
     if allowed is not None:
-        return f"{head}; {tied.words(allowed)} could do that too."
+        return f"{head}; {tied.words(allowed)}."
     if coding.levels is None:
-        return f"{head}: try another scale of '{name}', such as kinds={{'{name}': 'log'}}."
+        return f"{head}: try another scale, such as kinds={{'{name}': '{other_scale(fitted, equation)}'}}."
     return f"{head}: try kinds={{'{name}': '{kind.word} by group'}}."
 
 
@@ -125,12 +127,9 @@ def check_spread(fitted: Fitted, sample: Sample, tie: Tie, own: Errors) -> Itera
 
 
 def _spread_sentence(fitted: Fitted, equation: Equation, allowed: Tie | None) -> str:
-    name, kind = equation.feature, fitted.table.kinds[equation.feature]
+    name = equation.feature
     head = f"How far the errors of '{name}' spread depends on its parents, so that a counterfactual keeps too much or "
     head += "too little of them"
     if allowed is not None:
-        return f"{head}; {tied.words(allowed)} could do that."
-    x = fitted.table.units.features[equation.column].number(fitted.table.rows.x[:, equation.column])
-    word = "log" if x.min() > 0 else "log1p" if x.min() == 0 else "rank"
-    other = word if kind.scale == "identity" else "number"
-    return f"{head}: try another scale, such as kinds={{'{name}': '{other}{' by group' * kind.by_group}'}}."
+        return f"{head}; {tied.words(allowed)}."
+    return f"{head}: try another scale, such as kinds={{'{name}': '{other_scale(fitted, equation)}'}}."

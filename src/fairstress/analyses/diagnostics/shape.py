@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from fairstress.analyses.diagnostics import tied
-from fairstress.analyses.diagnostics.finding import KURTOSIS, SKEWNESS, Diagnostic
+from fairstress.analyses.diagnostics.finding import KURTOSIS, LARGE, SKEWNESS, Diagnostic
 from fairstress.analyses.diagnostics.implied import Tie
 from fairstress.analyses.diagnostics.sample import Errors, Sample
 from fairstress.claim.build import Fitted
@@ -108,6 +108,14 @@ def scale_to_try(
     return word, "log" if x.min() > 0 and skewness > skewed else "log1p" if x.min() == 0 and skewness > 0 else "rank"
 
 
+def other_scale(fitted: Fitted, equation: Equation) -> str:
+    """The word for a number on another scale than its own, by the values that it has."""
+    kind = fitted.table.kinds[equation.feature]
+    x = fitted.table.units.features[equation.column].number(fitted.table.rows.x[:, equation.column])
+    word = "log" if x.min() > 0 else "log1p" if x.min() == 0 else "rank"
+    return f"{word if kind.scale == 'identity' else 'number'}{' by group' * kind.by_group}"
+
+
 def _sentence(fitted: Fitted, equation: Equation, shape: tuple[float, float], check: str, allowed: Tie | None) -> str:
     name, kind = equation.feature, fitted.table.kinds[equation.feature]
     if check == SKEWNESS:
@@ -118,9 +126,10 @@ def _sentence(fitted: Fitted, equation: Equation, shape: tuple[float, float], ch
         tails = "heavier" if shape[1] > 0 else "lighter"
         head = f"The errors of '{name}' have {tails} tails (kurtosis {shape[1]:+.1f}) than the normal ones for which "
         head += "CFU at a correlation is worked out"
-        tried = scale_to_try(fitted, equation, (0.0, abs(shape[1])), heavy=0.0) if kind.is_number else None
+        heavy = (shape[0], abs(shape[1]))
+        tried = scale_to_try(fitted, equation, heavy, LARGE[SKEWNESS], 0.0) if kind.is_number else None
     if allowed is not None:
-        return f"{head}; {tied.words(allowed)} could do that."
+        return f"{head}; {tied.words(allowed)}."
     if tried is not None:
         return f"{head}: try kinds={{'{name}': '{tried[1]}{' by group' * kind.by_group}'}}."
     if kind.is_number:

@@ -54,4 +54,4 @@ def cumulants(fitted: Fitted, sample: Sample) -> tuple[Array, Array, Array, Arra
 
 def words(tie: Tie) -> str:
     """Name the hidden causes that the graph allows."""
-    return f"hidden causes that tie it to {listed(tie.others)}, which the graph allows,"
+    return f"hidden causes that tie it to {listed(tie.others)}, which the graph allows, could have a part in that"
