@@ -247,6 +247,7 @@ def _diagnostics(found: Diagnostics) -> dict[str, Any]:
     return {
         "people": found.people,
         "effective_people": found.effective_people,
+        "checked": len(found.checks),
         "alarms": len(found.alarms),
         "checks": _records(found.to_frame()),
         "untested": list(found.untested),

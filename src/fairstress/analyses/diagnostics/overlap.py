@@ -22,6 +22,7 @@ from fairstress.model.counterfactual import Leaves
 from fairstress.model.design import Equation
 
 MOST = 5000  # rows that are looked at
+MOST_OTHERS = 50_000  # rows that they are compared with
 NEAR = 3  # which neighbour's distance is taken
 USUAL = 0.99  # share of a group's own rows that are no further
 FEWEST = 30  # rows of a group that others are compared with
@@ -94,7 +95,7 @@ def _is_unseen(fitted: Fitted, equation: Equation, x: Array, others: Array) -> A
 
 def _is_far(points: Array, others: Array) -> Array:
     """Whether the third nearest of other rows is further than it is for 99 % of these."""
-    others = np.unique(others, axis=0)
+    others = np.unique(others[:: len(others) // MOST_OTHERS + 1], axis=0)
     k = min(NEAR, len(others) - 1)
     if k < 1:  # no numbers, or all alike
         return np.zeros(len(points)) if not points.shape[1] else (points != others[0]).any(axis=1).astype(float)
