@@ -89,7 +89,7 @@ class Fitted:
         if self.table.table_of is None:
             return ()
         tables = (self.table.of_table(number) for number in range(int(self.table.table_of.max()) + 1))
-        return tuple(_on_table(self, table) for table in tables)
+        return tuple(on_table(self, table) for table in tables)
 
     def __repr__(self) -> str:
         return f"<Fitted claim: {self.table.y.size:,} rows; {self.settings!r}>"
@@ -256,7 +256,7 @@ def _claim(
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
 
 
-def _on_table(fitted: Fitted, table: Table) -> Claim:
+def on_table(fitted: Fitted, table: Table) -> Claim:
     """The same claim on the people of another table, who are coded alike."""
     settings, claim = fitted.settings, fitted.claim
     rows = table.rows.where(table.rows.weight > 0)

@@ -2,7 +2,8 @@
 
 CFU at P is a mean of c_i(z) over people, z the parameters of Model B, which minimise ``F = sum_i w_i F_i(z)`` and the
 penalty. With ``F_zz v = c_z`` its derivative by a person's weight is ``(c_i - CFU) / n - v' dF_i/dz``. The last term is
-the slope of everyone's log likelihood along v.
+the slope of everyone's log likelihood along v. How many people would move CFU by a tenth is found by truly leaving them
+out, in this order.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from fairstress.claim.build import Fitted
+from fairstress.claim.build import Fitted, on_table
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import model_b, predictions
 from fairstress.functionals.cfu import CFU
-from fairstress.inputs.rows import Array, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.fit import Fit, System
 from fairstress.model.latent import Layout, errors, patterns
 from fairstress.model.mixed import MixedSystem
@@ -27,6 +28,7 @@ from fairstress.model.threshold import ThresholdSystem, solve_definite
 STEP = 1e-5  # along v, of the largest parameter's size
 TENTH = 0.1  # how much of CFU leaving people out is to move
 SMALL = 1e-4  # a CFU of a smaller share of the outcome's variance is next to 0
+TRIES = 6  # numbers of people that are truly left out
 FEW = 0.005  # share of people who are few
 
 
@@ -51,6 +53,7 @@ class Influence:
     people: int  # who have weight
     to_lower: int | None  # how many people, left out together, would lower CFU by a tenth; None if no number does
     to_raise: int | None  # and raise it
+    is_checked: bool = True  # whether these numbers were found by truly leaving people out; otherwise to first order
 
     @property
     def share(self) -> float:
@@ -63,12 +66,14 @@ class Influence:
         """What it means for this audit, and what to do."""
         head = f"CFU at this correlation is {self.cfu:.2g}"
         if not np.isfinite(self.share):
-            return f"{head}, and leaving out no number of people moves it by a tenth, to first order."
+            return f"{head}, and leaving out a few people does not move it by a tenth."
         ways = {"lower": self.to_lower, "raise": self.to_raise}
         counts = [f"{_people(number)} would {way}" for way, number in ways.items() if number is not None]
         few = "look at them, influence.change names them, before its digits are trusted"
         rest = few if self.share < FEW else "it does not rest on a few"
-        return f"{head}; leaving out {' or '.join(counts)} it by a tenth ({100 * self.share:.2g} % of people): {rest}."
+        order = "" if self.is_checked else ", to first order"
+        share = f"{100 * self.share:.2g} % of people{order}"
+        return f"{head}; leaving out {' or '.join(counts)} it by a tenth ({share}): {rest}."
 
 
 def _people(number: int) -> str:
@@ -92,14 +97,40 @@ def influence(fitted: Fitted, P: Array, named: Callable[[Array], pd.DataFrame]) 
     counted = table.weight > 0
     order = np.argsort(-np.abs(change[counted]), kind="stable")
     labelled = pd.Series(change[counted][order], index=table.index[counted][order], name="change")
-    numbers = _needed(-change[counted], TENTH * cfu), _needed(change[counted], TENTH * cfu)
-    return Influence(cfu, named(P), labelled, int(counted.sum()), *numbers)
+    checked = claim.rows.a.size == fitted.whole.rows.a.size
+    truth = _Truth(fitted, P, cfu) if checked else None
+    numbers = [_needed(way * change, TENTH * cfu, truth, way) for way in (-1, 1)]
+    return Influence(cfu, named(P), labelled, int(counted.sum()), numbers[0], numbers[1], checked)
 
 
-def _needed(gains: Array, wanted: float) -> int | None:
-    """The least number of people whose gains add up to what is wanted."""
-    added = np.cumsum(np.sort(gains[gains > 0])[::-1])
-    return int(np.searchsorted(added, wanted)) + 1 if added.size and added[-1] >= wanted else None
+@dataclass(frozen=True, slots=True, eq=False)
+class _Truth:
+    """What truly leaving people out does to CFU: Model B is fitted to the others."""
+
+    fitted: Fitted
+    P: Array
+    cfu: float
+
+    def change(self, people: IntArray) -> float:
+        keep = self.fitted.table.weight > 0
+        keep[people] = False
+        claim = on_table(self.fitted, self.fitted.table.keep(keep))
+        return float(CFU().values(claim, [model_b(claim, self.P)])[0]) - self.cfu
+
+
+def _needed(gains: Array, wanted: float, truth: _Truth | None, way: int) -> int | None:
+    """How many people, those of the largest gains first, add up to what is wanted; more where the first order errs."""
+    order = np.argsort(-gains, kind="stable")[: int((gains > 0).sum())]
+    added = np.cumsum(gains[order])
+    if not added.size or added[-1] < wanted:
+        return None
+    number = int(np.searchsorted(added, wanted)) + 1
+    for _ in range(TRIES if truth else 0):
+        assert truth is not None
+        if way * truth.change(order[:number]) >= wanted:
+            return number
+        number = min(number + number // 2 + 1, order.size)
+    return None if truth else number
 
 
 def _own_part(fitted: Fitted, fit: Fit, cfu: float) -> Array:
