@@ -129,7 +129,7 @@ def _needed(gains: Array, wanted: float, truth: _Truth | None, way: int) -> int 
         assert truth is not None
         if way * truth.change(order[:number]) >= wanted:
             return number
-        number = min(number + number // 2 + 1, order.size)
+        number = min(number + number // 5 + 1, order.size)
     return None if truth else number
 
 
