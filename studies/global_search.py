@@ -1,9 +1,10 @@
 """Whether the worst cases of mixed claims are the worst, against an independent global search.
 
-Where people have several counterfactual worlds, a value of CFU takes long, and the worst case is sought with a few dozen
-of them. Here the same set of correlations is searched by scipy's differential evolution, with hundreds of exact values,
-for claims with derivatives (ridge on Model A's residuals) and without (boosted trees on the columns), two to four pairs
-and two sizes of the budget. A share missed is how far the worst case lies below the best that evolution has found.
+Where people have several counterfactual worlds, a value of CFU takes long, and the worst case is sought with a few
+dozen of them. Here the same set of correlations is searched by scipy's differential evolution, with hundreds of exact
+values, for claims with derivatives (ridge on Model A's residuals) and without (boosted trees on the columns), two to
+four pairs and two sizes of the budget. A share missed is how far the worst case lies below the best that evolution has
+found.
 
 Usage: python studies/global_search.py [--generations 20]
 

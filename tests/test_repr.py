@@ -32,6 +32,7 @@ def audit() -> fs.Audit:
         (lambda audit: audit.profile(("a", "z"), [0, 0.5]), "<Profile of a <-> z at 2 correlations: up to "),
         (lambda audit: audit.worst_case(0.5), "<WorstCase: largest CFU "),
         (lambda audit: audit.curve([0, 0.5]), "<Curve of 2 pairwise budgets: up to "),
+        (lambda audit: audit.diagnostics(), "<Diagnostics of 300 people: 0 alarms in "),
         (lambda audit: audit.frontier(0.5, [1]), "<Frontier of 2 predictors, pairwise budget, p_max = 0.5; "),
     ],
 )
@@ -52,6 +53,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "baselines": lambda audit: audit.baselines["blind"],
     "robust_predictor": lambda audit: audit.robust(0.3, 1).robust_predictor,
     "refit": lambda audit: audit.refit(penalty=1),
+    "diagnostics": lambda audit: audit.diagnostics(P),
     "check": lambda audit: audit.check(),
     "model_b": lambda audit: audit.model_b(P),
     "profile": lambda audit: audit.profile(("a", "z"), [0, 0.5]),
@@ -83,7 +85,17 @@ def test_every_result_of_an_audit_is_shown_in_one_line(audit, name):
     assert len(shown) < 200
 
 
-BY_VALUE = {"Benchmark", "BreakingPoint", "Check", "Comparison", "Finding", "HiddenCause", "Level", "Settings"}
+BY_VALUE = {
+    "Benchmark",
+    "BreakingPoint",
+    "Check",
+    "Comparison",
+    "Diagnostic",
+    "Finding",
+    "HiddenCause",
+    "Level",
+    "Settings",
+}
 BY_VALUE |= {"SpecificationCheck", "Verdict"}
 RECORDS = {"Audit", *fs.results.__all__} - {"Functional"}  # which is a protocol
 

@@ -27,6 +27,8 @@ from fairstress.analyses.bounds import bounds, read_functional
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.contour import Contour, contour
 from fairstress.analyses.curve import SAME_P, BreakingPoint, Curve, breaking_point, curve
+from fairstress.analyses.diagnostics.collect import diagnostics
+from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.effects import effects
 from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.leakage import Leakage, leakage
@@ -105,7 +107,7 @@ class Audit:
         `graph`, `settings`, `kinds`, `variables`, `model_a`, `baselines`, `robust_predictor`, `predictor_inputs`,
         `refit`; `fitted` holds the parts, for those who extend fairstress
     Before any curve
-        `notes`, `leakage`, `check`
+        `notes`, `leakage`, `diagnostics`, `check`
     At one correlation
         `cfu`, `estimate`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`, `imputation_deviation`
     Along one pair, or two
@@ -361,6 +363,33 @@ class Audit:
         """
         seed = self.settings.random_state if random_state is None else options.seed(random_state)
         return leakage(self.fitted, seed)
+
+    def diagnostics(self, correlation: Correlation | None = None, *, random_state: int | None = None) -> Diagnostics:
+        """Say whether the data contradict what the audit assumes, and what to do then.
+
+        The shape of errors, their scale by group with the CFU that it alone makes, what equations lack, independences
+        that the graph implies, how alike the groups are, how well the attribute is told from errors, what equations
+        explain, and what cross-validation tried. If all that is assumed is right, any alarm is raised with a
+        probability of at most 5 %, whatever hides behind the graph's pairs.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors, as `cfu` takes it, such as ``audit.worst_case(0.3).correlation``: say whose leaving out moves
+            CFU there most, the predictor as it is. Default None, which leaves that out.
+        random_state
+            Seed of draws within intervals, default the audit's.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> print(next(one for one in audit.diagnostics().alarms if one.check == "scale by group").sentence[:63])
+        The errors of 'lsat' are 1.30 times as wide where 'race' is non
+        """
+        seed = self.settings.random_state if random_state is None else options.seed(random_state)
+        return diagnostics(self.fitted, None if correlation is None else self._read(correlation), seed)
 
     @property
     def variables(self) -> tuple[str, ...]:

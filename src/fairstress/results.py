@@ -7,6 +7,9 @@ from fairstress.analyses.check import Check, Finding, Verdict
 from fairstress.analyses.contour import Contour
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.decisions import Decisions, Extreme
+from fairstress.analyses.diagnostics.finding import Diagnostic
+from fairstress.analyses.diagnostics.influence import Influence
+from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.people import People
 from fairstress.analyses.profile import Profile
 from fairstress.analyses.robust.cuts import RobustPredictor
@@ -31,12 +34,15 @@ __all__ = [
     "Contour",
     "Curve",
     "Decisions",
+    "Diagnostic",
+    "Diagnostics",
     "Estimate",
     "Extreme",
     "Finding",
     "Frontier",
     "Functional",
     "HiddenCause",
+    "Influence",
     "Level",
     "PairAlone",
     "People",

@@ -84,7 +84,7 @@ def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty
     claim = fitted(PARENT, n=60, penalty=penalty).fitted.claim
     system = claim.system
     rng = np.random.default_rng(0)
-    at, z = system._at(P), system._coordinates(random_start(claim, rng))
+    at, z = system.place(P), system.coordinates(random_start(claim, rng))
     _, g, H = system._objective(z, at)
     step = 1e-6 * np.eye(z.size)
     up, down = ([system._objective(z + s, at) for s in sign * step] for sign in (1, -1))
@@ -101,9 +101,7 @@ def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit
     claim, rng = fitted(graph).fitted.claim, np.random.default_rng(0)
     starts = [random_start(claim, rng) for _ in range(20)]
     for start in starts:
-        curvature = np.linalg.eigvalsh(
-            claim.system._objective(claim.system._coordinates(start), claim.system._at(P))[2]
-        )
+        curvature = np.linalg.eigvalsh(claim.system._objective(claim.system.coordinates(start), claim.system.place(P))[2])
         assert curvature[0] > -1e-12 * curvature[-1]
     fits = [claim.system.fits(P[None], start, check_minima=False)[0] for start in starts]
     expected = claim.counterfactual_rows(fits[0]).x

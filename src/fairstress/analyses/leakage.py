@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import special
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
+from fairstress.analyses.diagnostics.sample import draw, people_of
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.latent import Layout, Part, error, seen
@@ -19,6 +19,7 @@ from fairstress.model.latent import Layout, Part, error, seen
 MOST = 10_000  # people that a classifier learns from
 FOLDS = 3
 MUCH = 0.55  # an AUC from which on it is looked at where it comes from
+LEAVES, BINS = 8, 64  # of a tree, and of values that it tells apart
 TIES = 10  # rows for each distinct value, from which on a number counts as rounded
 
 
@@ -65,13 +66,12 @@ def leakage(fitted: Fitted, random_state: int | None = None) -> Leakage | None:
     table, rng = fitted.table, np.random.default_rng(random_state or 0)
     if table.protected.levels is None:
         return None
-    everyone = np.flatnonzero(table.weight > 0)
-    weight = table.weight[everyone] / table.weight.sum()
-    some = everyone if everyone.size <= MOST else rng.choice(everyone, MOST, replace=False, p=weight)
-    E = randomised_residuals(fitted, np.sort(some), rng)
+    everyone = people_of(table)
+    some = everyone if everyone.size <= MOST else np.sort(rng.choice(everyone, MOST, replace=False))
+    E = randomised_residuals(fitted, some, rng)
     if E.shape[1] == 0:
         return None
-    a, weight = table.rows.a[table.row_of[np.sort(some)]], table.weight[np.sort(some)]
+    a, weight = table.rows.a[table.row_of[some]], table.weight[some]
     seed = int(rng.integers(2**31))
     auc = _cross_validated(E, a, weight, seed)
     names = [part.equation.feature for part in _descending(fitted)]
@@ -94,17 +94,8 @@ def randomised_residuals(fitted: Fitted, people: IntArray, rng: np.random.Genera
         x = _unrounded(seen(part, rows), rng, part)
         known = error(part, claim.model_a, rows.a, seen(part, rows), phi)
         exact = error(part, claim.model_a, rows.a, x, phi).upper
-        columns.append(np.where(known.is_interval, _drawn(known.lower, known.upper, rng), exact))
+        columns.append(np.where(known.is_interval, draw(known.lower, known.upper, rng), exact))
     return np.column_stack(columns) if columns else np.zeros((people.size, 0))
-
-
-def _drawn(lower: Array, upper: Array, rng: np.random.Generator) -> Array:
-    """A standard normal draw within each interval."""
-    turned = lower > -upper
-    low, high = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
-    p = special.ndtr(low) + rng.uniform(size=low.size) * (special.ndtr(high) - special.ndtr(low))
-    e = special.ndtri(np.clip(p, 1e-300, 1 - 1e-16))
-    return np.asarray(np.where(turned, -e, e))
 
 
 def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
@@ -135,9 +126,12 @@ def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
     folds = min(FOLDS, int(np.min([(a == level).sum() for level in levels])))
     if folds < 2:
         return float("nan")
-    model = HistGradientBoostingClassifier(max_iter=40, learning_rate=0.1, random_state=seed, early_stopping=False)
-    with ThreadpoolController().limit(limits=1):  # more threads mostly wait for each other
+    options = {"max_iter": 40, "max_leaf_nodes": LEAVES, "max_bins": BINS, "early_stopping": False}
+    alike = bool((weight == weight[0]).all())  # then trees are much faster without weights
+    with threadpool_limits(1, user_api="openmp"):  # on so few people threads mostly wait for each other
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
-            scores[test] = model.fit(E[train], a[train], sample_weight=weight[train]).predict_proba(E[test])
+            model = HistGradientBoostingClassifier(random_state=seed, **options)
+            model.fit(E[train], a[train], sample_weight=None if alike else weight[train])
+            scores[test] = model.predict_proba(E[test])
     each = [float(roc_auc_score(a == level, scores[:, i], sample_weight=weight)) for i, level in enumerate(levels)]
     return float(np.mean(each))

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairstress.analyses.diagnostics.shape import scale_to_try, scales_by_group, shape_of
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import changes, detail_error
-from fairstress.inputs.kinds import Kind
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Equation, count_values
 
 FEW = 10  # distinct values of a number that may be levels
-SKEWED = 1.0  # skewness of residuals from which on a number may need another scale
-HEAVY = 4.0  # their excess kurtosis
-ATOM = 0.1  # share of people with the lowest value, 0, from which on a number may have an atom
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
 
@@ -120,7 +117,7 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
             "cut it into ordered levels, or its errors tell the groups apart."
         )
         return
-    scale = _scale_to_try(fitted, equation, kind, eps)
+    scale = scale_to_try(fitted, equation, shape_of(eps, weight))
     if scale:
         yield f"The residuals of '{name}' are {scale[0]}: try kinds={{'{name}': '{scale[1]}'}}."
     wider = _wider(fitted, equation, eps)
@@ -142,38 +139,15 @@ def _heap(fitted: Fitted, equation: Equation) -> tuple[float, float]:
     return float(shown[0]), float(shares[top])
 
 
-def _scale_to_try(fitted: Fitted, equation: Equation, kind: Kind, eps: Array) -> tuple[str, str] | None:
-    """What is wrong with the shape of residuals, and the kind to try; nothing where they are near normal."""
-    if kind.atom:
-        return None
-    weight = fitted.table.rows.weight
-    mean = weight @ eps / weight.sum()
-    z = (eps - mean) / np.sqrt(weight @ (eps - mean) ** 2 / weight.sum())
-    skewness, kurtosis = (float(weight @ z**k / weight.sum()) for k in (3, 4))
-    if abs(skewness) <= SKEWED and kurtosis - 3 <= HEAVY:
-        return None
-    shape = "skewed" if abs(skewness) > SKEWED else "heavy-tailed"
-    x = fitted.table.units.features[equation.column].number(fitted.table.rows.x[:, equation.column])
-    at_zero = float(weight[x == 0].sum() / weight.sum())
-    if x.min() == 0 and at_zero > ATOM:
-        return f"{shape}, and {100 * at_zero:.0f} % of people have 0", "zero or log"
-    if kind.scale != "identity":
-        return (shape, "rank") if kind.scale != "rank" else None
-    return shape, "log" if x.min() > 0 and skewness > SKEWED else "log1p" if x.min() == 0 and skewness > 0 else "rank"
-
-
 def _wider(fitted: Fitted, equation: Equation, eps: Array) -> tuple[str, float] | None:
     """The group with the widest residuals, and how much wider they are than in the narrowest."""
     coding, rows = fitted.table.protected, fitted.table.rows
     if coding.levels is None or not equation.uses_protected:
         return None
-    deviation = {}
-    for level, code in zip(coding.levels, coding.codes, strict=True):
-        own, weight = eps[rows.a == code], rows.weight[rows.a == code]
-        deviation[level] = np.sqrt(np.average((own - np.average(own, weights=weight)) ** 2, weights=weight))
-    widest = max(deviation, key=lambda level: deviation[level])
-    ratio = float(deviation[widest] / min(deviation.values()))
-    return (str(widest), ratio) if ratio > WIDER else None
+    scales = scales_by_group(coding, rows.a, eps, rows.weight)
+    widest = max(scales, key=lambda code: scales[code])
+    ratio = scales[widest] / min(scales.values())
+    return (str(coding.level(widest)), ratio) if ratio > WIDER else None
 
 
 # ---------------------------------------------------------------- levels

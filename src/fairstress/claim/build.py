@@ -27,6 +27,7 @@ from fairstress.model.predictor import (
 from fairstress.model.selection import choose_latent, choose_structure
 from fairstress.model.separation import check_separation
 from fairstress.model.system import Likelihood, equations_alone, make_system, without_penalty
+from fairstress.model.tried import Tried
 from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import PROBABILITY
 from fairstress.progress import Progress, Steps
@@ -50,6 +51,7 @@ class Fitted:
     context: Context
     fair_predictor: AnyPredictor | None = None  # in whose place a robust one is audited
     training: Fitted | None = None  # what was fitted to other people, where those of the table were held out
+    tried: tuple[Tried, ...] = ()  # what cross-validation tried for the structural equations, where it chose
 
     @property
     def graph(self) -> CausalGraph:
@@ -93,7 +95,7 @@ class Fitted:
         if self.table.table_of is None:
             return ()
         tables = (self.table.of_table(number) for number in range(int(self.table.table_of.max()) + 1))
-        return tuple(_on_table(self, table) for table in tables)
+        return tuple(on_table(self, table) for table in tables)
 
     def __repr__(self) -> str:
         return f"<Fitted claim: {self.table.y.size:,} rows; {self.settings!r}>"
@@ -112,7 +114,7 @@ def build(
     """
     graph, describe = table.graph, Describer(table)
     steps = Steps(len(graph.features) + 3, progress)  # equations, Model A with the predictor, two baselines
-    degrees, penalty, own = _structure(table, settings, folds, describe, steps)
+    degrees, penalty, own, tried = _structure(table, settings, folds, describe, steps)
     design = build_design(graph, degrees, describe, settings.embedding)
     if like is None:
         check_sizes(table, design)
@@ -133,12 +135,12 @@ def build(
     )
     fitted = with_context(table, chosen, claim, fit_baselines(table, settings, folds, claim, like, steps))
     steps.finish()
-    return fitted
+    return replace(fitted, tried=tried)
 
 
 def _structure(
     table: Table, settings: Settings, folds: Sequence[Rows], describe: Describer, steps: Steps
-) -> tuple[dict[str, int], float, dict[str, float]]:
+) -> tuple[dict[str, int], float, dict[str, float], tuple[Tried, ...]]:
     """Choose degrees, the penalty that numbers share, and the penalties of features that are tuned on their own."""
     named = [name for name in table.graph.features if describe.has_error(name)]
     alone = [name for name in named if describe.law(name).codes or describe.law(name).atom is not None]
@@ -150,13 +152,16 @@ def _structure(
         "penalise_constant": settings.penalise_constant,
     }
     shared = {name: to_try[name] for name in named if name not in alone}
-    degrees, penalty = choose_structure(table.graph, folds, shared, settings.penalties_to_try, chosen=steps, **options)
+    degrees, penalty, tried = choose_structure(
+        table.graph, folds, shared, settings.penalties_to_try, chosen=steps, **options
+    )
     own: dict[str, float] = {}
     for name in alone:
         penalties = (settings.own_penalties[name],) if name in settings.own_penalties else settings.penalties_to_try
-        degrees[name], own[name] = choose_latent(table.graph, name, folds, to_try[name], penalties, **options)
+        degrees[name], own[name], more = choose_latent(table.graph, name, folds, to_try[name], penalties, **options)
+        tried += more
         steps()
-    return {name: degrees[name] for name in named}, penalty, own
+    return {name: degrees[name] for name in named}, penalty, own, tried
 
 
 def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
@@ -235,7 +240,7 @@ def _claim(
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
 
 
-def _on_table(fitted: Fitted, table: Table) -> Claim:
+def on_table(fitted: Fitted, table: Table) -> Claim:
     """The same claim on the people of another table, who are coded alike."""
     settings, claim = fitted.settings, fitted.claim
     rows = table.rows.where(table.rows.weight > 0)

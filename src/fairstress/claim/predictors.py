@@ -46,8 +46,8 @@ def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source:
         "penalise_constant": settings.penalise_constant,
     }
     degrees, penalties = predictor_degrees(table, settings, source.inputs), settings.predictor_penalties_to_try
-    degree, penalty = choose_predictor(folds, source, degrees, penalties, **options)
-    return fit_predictor(table.rows, source, degree, penalty, **options)
+    degree, penalty, tried = choose_predictor(folds, source, degrees, penalties, **options)
+    return replace(fit_predictor(table.rows, source, degree, penalty, **options), tried=tried)
 
 
 def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:

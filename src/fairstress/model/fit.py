@@ -73,6 +73,10 @@ class System:
         """Derivative by P of a functional with gradient ``c_w`` in the weights."""
         return correlation_gradient(self, fitted, c_w)
 
+    def adjoint(self, fitted: Fit, c_w: Array) -> tuple[Array, Array]:
+        """Solve ``F_zz v = (c_w, 0)`` for z = (w, t) at a fit; v by weights and by log scales."""
+        return adjoint(self, fitted, c_w)
+
     def equation(self, j: int) -> System:
         """The system of one equation alone."""
         d, M = np.flatnonzero(self.feature_of == j), self.moments
@@ -163,14 +167,23 @@ def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:
     b, m = system.feature_of, system.moments.S.shape[0]
     P_inverse = _inverse(fitted.correlation)
     point = _profile(system, P_inverse[None], fitted.log_scales[None])
-    F_tt, F_wt = (part[0] for part in _second_derivatives(system, point))
-    Q, R, N, u = point.Q[0], point.R[0], point.N[0], np.exp(-fitted.log_scales)
-    # block elimination of the weights: (F_tt - F_tw (2N)^-1 F_wt) v_t = -F_tw (2N)^-1 c_w
-    solved = solve(N, np.column_stack([c_w, F_wt])) / 2
-    v_t = np.linalg.solve(F_tt - F_wt.T @ solved[:, 1:], -F_wt.T @ solved[:, 0])
-    v_w = solved[:, 0] - solved[:, 1:] @ v_t
+    Q, R, u = point.Q[0], point.R[0], np.exp(-fitted.log_scales)
+    v_w, v_t = _solve_at(system, point, c_w)
     B = -2 * np.stack([v_w[b == j] @ Q[b == j] for j in range(m)]) - 2 * v_t[:, None] * R
     return np.asarray(P_inverse @ (u[:, None] * B * u) @ P_inverse)
+
+
+def adjoint(system: System, fitted: Fit, c_w: Array) -> tuple[Array, Array]:
+    """Solve ``F_zz v = (c_w, 0)`` at a fit: v by weights and by log scales."""
+    return _solve_at(system, _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None]), c_w)
+
+
+def _solve_at(system: System, point: _Point, c_w: Array) -> tuple[Array, Array]:
+    """Block elimination of the weights: ``(F_tt - F_tw (2N)^-1 F_wt) v_t = -F_tw (2N)^-1 c_w``."""
+    F_tt, F_wt = (part[0] for part in _second_derivatives(system, point))
+    solved = solve(point.N[0], np.column_stack([c_w, F_wt])) / 2
+    v_t = np.linalg.solve(F_tt - F_wt.T @ solved[:, 1:], -F_wt.T @ solved[:, 0])
+    return solved[:, 0] - solved[:, 1:] @ v_t, v_t
 
 
 def check_noise(alone: System, equation: Equation) -> None:

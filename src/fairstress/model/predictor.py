@@ -14,6 +14,7 @@ from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Moments, column_penalties, outcome_moments
 from fairstress.model.embedding import Input, Polynomial
 from fairstress.model.linear import dependent_column, ridge
+from fairstress.model.tried import Tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +75,7 @@ class PolynomialPredictor:
     penalty: float
     is_logistic: bool
     r2: float  # in-sample share of the variance explained (of the deviance, if logistic)
+    tried: Tried | None = None  # by cross-validation, where it chose
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from fairstress.model.embedding import Embedding, EmbeddingFactory, Polynomial
 from fairstress.model.linear import ridge
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import Source, deviance, logistic_weights, squared_errors, total_squares
+from fairstress.model.tried import LIKELIHOOD, R2, Tried
 
 
 def choose_structure(
@@ -37,17 +38,17 @@ def choose_structure(
     embedding: EmbeddingFactory,
     penalise_constant: bool,
     chosen: Callable[[], None] = lambda: None,
-) -> tuple[dict[str, int], float]:
+) -> tuple[dict[str, int], float, tuple[Tried, ...]]:
     """Choose a degree per feature and one shared penalty by the mean over folds of the R2 of all features stacked.
 
     The fit is plain ridge at unit scales. For a given penalty the score is a sum over features, so that no product of
     degrees needs fitting: each feature takes its best degree, and the penalties are compared on that. ``chosen`` is
-    called when all degrees of a feature have been tried.
+    called when all degrees of a feature have been tried. What was tried is given too, with each feature's own R2.
     """
     if not degrees:
-        return {}, penalties[0] if len(penalties) == 1 else 0.0
+        return {}, penalties[0] if len(penalties) == 1 else 0.0, ()
     if len(penalties) == 1 and all(len(options) == 1 for options in degrees.values()):
-        return {name: options[0] for name, options in degrees.items()}, penalties[0]
+        return {name: options[0] for name, options in degrees.items()}, penalties[0], ()
     errors: dict[str, Array] = {}  # per feature (degrees, penalties, folds)
     totals: list[list[Moments]] = []
     for name, options in degrees.items():
@@ -62,7 +63,13 @@ def choose_structure(
     totals_of_folds = np.array([total_squares(*parts) for parts in zip(*totals, strict=True)])
     losses = {name: (error / totals_of_folds).mean(axis=2) for name, error in errors.items()}  # (degrees, penalties)
     best = int(np.argmin(sum(loss.min(axis=0) for loss in losses.values())))
-    return {name: degrees[name][int(loss[:, best].argmin())] for name, loss in losses.items()}, penalties[best]
+    chosen_degrees = {name: degrees[name][int(loss[:, best].argmin())] for name, loss in losses.items()}
+    own_totals = [np.array([total_squares(part) for part in parts]) for parts in totals]
+    tried = [
+        Tried(name, tuple(degrees[name]), tuple(penalties), 1 - (error / own).mean(axis=2), R2)
+        for (name, error), own in zip(errors.items(), own_totals, strict=True)
+    ]
+    return chosen_degrees, penalties[best], tuple(tried)
 
 
 def choose_latent(
@@ -75,16 +82,17 @@ def choose_latent(
     describe: Describer,
     embedding: EmbeddingFactory,
     penalise_constant: bool,
-) -> tuple[int, float]:
+) -> tuple[int, float, tuple[Tried, ...]]:
     """Choose degree and penalty of one feature whose error is seen in intervals, by held-out log likelihood."""
     if len(degrees) == len(penalties) == 1:
-        return degrees[0], penalties[0]
+        return degrees[0], penalties[0], ()
     losses = np.empty((len(degrees), len(penalties)))
     for i, degree in enumerate(degrees):
         equation = build_equation(graph, name, degree, describe, embedding)
         losses[i] = _latent_losses(folds, equation, penalties, penalise_constant)
     row, column = np.unravel_index(int(losses.argmin()), losses.shape)
-    return degrees[int(row)], penalties[int(column)]
+    tried = Tried(name, tuple(degrees), tuple(penalties), -losses / 2, LIKELIHOOD)
+    return degrees[int(row)], penalties[int(column)], (tried,)
 
 
 def choose_predictor(
@@ -95,16 +103,18 @@ def choose_predictor(
     *,
     is_logistic: bool,
     penalise_constant: bool,
-) -> tuple[int, float]:
+) -> tuple[int, float, Tried | None]:
     """Choose degree and penalty by the mean over folds of R2 (of the mean log likelihood, if logistic)."""
     if len(degrees) == len(penalties) == 1:
-        return degrees[0], penalties[0]
+        return degrees[0], penalties[0], None
     losses = np.empty((len(degrees), len(penalties)))
     score = _logistic_losses if is_logistic else _ridge_losses
     for i, degree in enumerate(degrees):
         losses[i] = score(folds, source, Polynomial.of(source.inputs, degree), penalties, penalise_constant)
     row, column = np.unravel_index(int(losses.argmin()), losses.shape)
-    return degrees[int(row)], penalties[int(column)]
+    scores, measured = (-losses / 2, LIKELIHOOD) if is_logistic else (1 - losses, R2)
+    tried = Tried("predictor", tuple(degrees), tuple(penalties), scores, measured)
+    return degrees[int(row)], penalties[int(column)], tried
 
 
 # ---------------------------------------------------------------- scores

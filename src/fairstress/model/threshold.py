@@ -76,13 +76,23 @@ class ThresholdSystem:
 
         Solves ``F_zz v = c_z``; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``, ``k`` and v.
         """
-        at, z = self.place(fitted.correlation), self.coordinates(fitted)
+        at = self.place(fitted.correlation)
+        return at.shape.pull_back(*self._slopes(self.coordinates(fitted), self.adjoint(fitted, c_w), at))
+
+    def adjoint(self, fitted: Fit, c_w: Array) -> Array:
+        """Solve ``F_zz v = c_z`` at a fit, c_z the gradient in z of a functional with gradient ``c_w`` in weights."""
+        z = self.coordinates(fitted)
         u, theta = z[: self._m], z[self._m : self._m + self._n_weights]
         f, c = self.features.feature_of, c_w[: self._n_weights]
         c_u = -np.bincount(f, c * theta / u[f] ** 2, self._m)
-        _, _, H = self._objective(z, at)
-        v = solve_definite(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
-        return at.shape.pull_back(*self._slopes(z, v, at))
+        _, _, H = self._objective(z, self.place(fitted.correlation))
+        return solve_definite(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
+
+    def fit_at(self, z: Array, like: Fit) -> Fit:
+        """The fit with some coordinates at the correlation of another; its likelihood is that of the other."""
+        m, b = self._m, self.features.feature_of
+        weights = np.concatenate([z[m : m + b.size] / z[:m][b], z[m + b.size :]])
+        return replace(like, weights=weights, log_scales=-np.log(z[:m]))
 
     # ------------------------------------------------------------ mathematics
 

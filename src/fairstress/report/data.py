@@ -14,6 +14,7 @@ from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.check import Check
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.decisions import Decisions, decisions
+from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
 from fairstress.analyses.leakage import Leakage
 from fairstress.analyses.people import People, people, worst_rows
@@ -127,13 +128,18 @@ class ReportData:
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
     no_specification_checks: str  # why there are none
-    leakage: Leakage | None  # how well the protected attribute is told from residuals; None for a numeric one
+    diagnostics: Diagnostics  # whether the data contradict what is assumed; influence at that worst case
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
     @property
     def worst(self) -> WorstCase:
         """The worst case at the size at which details are shown."""
         return next(point for point in self.curve.points if point.p_max == self.p_max)
+
+    @property
+    def leakage(self) -> Leakage | None:
+        """How well the protected attribute is told from residuals; None for a numeric one."""
+        return self.diagnostics.leakage
 
     @property
     def share_of_variance(self) -> float:
@@ -206,7 +212,7 @@ def collect(
         comparison=comparison(fitted, curve, worst, steps),
         specification_checks=specification_checks(fitted, p_max, **options, steps=steps) if checks else (),
         no_specification_checks="" if checks else _UNCHECKED if check_specification is None else _NOT_ASKED,
-        leakage=audit.leakage(),
+        diagnostics=audit.diagnostics(worst.correlation),
         margins=_margins(fitted.table),
     )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fairstress.analyses.check import Check
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.decisions import Decisions, Extreme
+    from fairstress.analyses.diagnostics.result import Diagnostics
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
@@ -55,6 +56,7 @@ LATER = (
     "margins",
     "leakage",
     "bands",
+    "diagnostics",
 )
 
 
@@ -123,6 +125,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "margins": _records(data.margins),
         "leakage": asdict(data.leakage) if data.leakage else None,
         "bands": _bands(data.curve),
+        "diagnostics": _diagnostics(data.diagnostics),
     }
 
 
@@ -239,6 +242,23 @@ def _decisions(decisions: Decisions) -> dict[str, Any]:
         "groups": [{"group": str(group), "model_a": here, "worst": there} for group, here, there in rows],
         "lowest": _extreme(decisions.lowest),
         "highest": _extreme(decisions.highest),
+    }
+
+
+def _diagnostics(found: Diagnostics) -> dict[str, Any]:
+    """Every check; of people who matter most their number, and never who they are."""
+    moved = found.influence
+    counts = moved and {name: getattr(moved, name) for name in ("cfu", "people", "to_lower", "to_raise", "sentence")}
+    return {
+        "people": found.people,
+        "effective_people": found.effective_people,
+        "checked": len(found.checks),
+        "alarms": len(found.alarms),
+        "checks": _records(found.to_frame()),
+        "untested": list(found.untested),
+        "equations": _records(found.equations),
+        "cross_validation": _records(found.cross_validation),
+        "influence": counts,
     }
 
 
@@ -364,7 +384,8 @@ def _bands(curve: Curve) -> dict[str, Any] | None:
     last = curve.points[-1].estimate
     assert last is not None
     how = replication_text(last.replication)
-    return {**asdict(last.replication), "sampling_error": curve.sampling_error.upper, "how": how}
+    percent = 100 * last.replication.level
+    return {**asdict(last.replication), "percent": percent, "sampling_error": curve.sampling_error.upper, "how": how}
 
 
 def check_results(check: Check) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Whether the data contradict what an audit assumes, and what to do then."""
