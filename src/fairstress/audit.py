@@ -68,7 +68,7 @@ from fairstress.model.user_predictor import DIGITS, read_user_predictor
 from fairstress.model.view import RawColumns
 from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust
 from fairstress.progress import Progress
-from fairstress.resampling import N_BOOT, Bootstrap, read_bootstrap
+from fairstress.resampling import N_BOOT, Bootstrap
 from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
@@ -549,7 +549,7 @@ class Audit:
         >>> audit.estimate({}, bands=100)
         <Estimate 0, at most 9.2e-05 (95 %)>
         """
-        replicator = self._replicator(bands, random_state)
+        replicator = Replicator.of(self.fitted, bands, random_state)
         if replicator is None:
             raise SettingError(f"bands is {bands!r}: give a number of replicates, or a Bootstrap value")
         known = (
@@ -723,7 +723,7 @@ class Audit:
         >>> audit.profile(("race", "lsat"), [-0.2, 0, 0.2]).cfu.round(4).tolist()
         [0.0039, 0.0, 0.0039]
         """
-        return profile(self.fitted, pair, grid, progress, self._replicator(bands, random_state))
+        return profile(self.fitted, pair, grid, progress, Replicator.of(self.fitted, bands, random_state))
 
     def contour(
         self,
@@ -805,7 +805,7 @@ class Audit:
         0.0039
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        worst, replicator = solve(p_max, progress=progress), self._replicator(bands, random_state)
+        worst, replicator = solve(p_max, progress=progress), Replicator.of(self.fitted, bands, random_state)
         return worst if replicator is None else replace(worst, estimate=with_limits(replicator, solve, [worst])[0])
 
     def curve(
@@ -844,7 +844,7 @@ class Audit:
         [0.0, 0.001, 0.0039]
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        return curve(self.fitted, p_max, solve, progress, self._replicator(bands, random_state))
+        return curve(self.fitted, p_max, solve, progress, Replicator.of(self.fitted, bands, random_state))
 
     def breaking_point(
         self,
@@ -889,7 +889,7 @@ class Audit:
         The worst case reaches 0.01 at p_max = 0.3142 (pairwise budget).
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        replicator = self._replicator(bands, random_state)
+        replicator = Replicator.of(self.fitted, bands, random_state)
         return breaking_point(self.fitted, level, definition, highest, solve, progress, replicator)
 
     def bounds(
@@ -937,7 +937,7 @@ class Audit:
         >>> print(f"{lower.value:.1f} to {upper.value:.1f}")
         -6.6 to -2.8
         """
-        replicator = self._replicator(bands, random_state)
+        replicator = Replicator.of(self.fitted, bands, random_state)
         return bounds(self.fitted, functional, p_max, budget, search, random_state, progress, replicator)
 
     def effects(
@@ -986,7 +986,7 @@ class Audit:
            ugpa  total    -0.21 -0.21 -0.21
            lsat  total    -4.70 -6.59 -2.82
         """
-        replicator = self._replicator(bands, random_state)
+        replicator = Replicator.of(self.fitted, bands, random_state)
         return effects(self.fitted, p_max, level, budget, search, random_state, progress, replicator)
 
     def frontier(
@@ -1407,12 +1407,6 @@ class Audit:
 
     def _read(self, correlation: Correlation) -> Array:
         return read_correlation(correlation, self.graph, self.variables)
-
-    def _replicator(self, bands: Any, random_state: Any) -> Replicator | None:
-        """What draws replicates, where limits are asked for."""
-        wanted = read_bootstrap(bands)
-        seed = self.settings.random_state if random_state is None else options.seed(random_state)
-        return None if wanted is None else Replicator(self.fitted, wanted, seed)
 
     def _made_robust(self, robust: Robust, random_state: int | None, progress: Progress | None = None) -> Audit:
         made = robust_predictor(self.fitted, robust, random_state, progress)

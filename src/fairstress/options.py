@@ -259,7 +259,8 @@ class Search:
     Parameters
     ----------
     starts
-        Ascents to begin with, default 8; more follow while they disagree.
+        Ascents to begin with, default 8; more follow while they disagree. Where people have several counterfactual
+        worlds, half as many rounds, at most, of looking where a surface through known values is highest.
     method
         ``"search"`` (default), or ``"ascent"`` for the paper's Algorithm 1, which finds local maxima and is there for
         comparison.

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairstress as fs
@@ -297,3 +298,36 @@ def test_specifications_that_are_the_audits_own_are_not_asked_again():
     assert not {"penalty 0", "all degrees 1"} & set(plain)
     other = plans(fs.Audit.fit(frame, graph, degrees={"x": 2}, penalty=1).fitted)
     assert {"penalty 0", "all degrees 1", "penalty ten times as large"} <= set(other)
+
+
+@pytest.fixture(scope="module")
+def slow() -> fs.Audit:
+    """An audit of trees on columns with levels: values take long, and have no derivatives."""
+    frame = fs.datasets.simulate(GRAPH, 200, kinds={"x": "ordered"}, cuts={"x": (-0.5, 0.6)}, random_state=0).frame
+    predictor = fs.Predictor(HistGradientBoostingRegressor(max_iter=5, random_state=0), input="features")
+    given = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "random_state": 0, "kinds": {"x": "ordered"}}
+    return fs.Audit.fit(frame, GRAPH, predictor=predictor, **given)
+
+
+def test_what_takes_long_is_left_to_an_option_and_the_report_says_so(slow, tmp_path):
+    found = slow.report(tmp_path / "page.html", **SMALL)
+    assert found.specification_checks == ()
+    assert "check_specification=True" in found.no_specification_checks
+    assert "The question was not asked with other settings" in (tmp_path / "page.html").read_text()
+    asked = slow.report(check_specification=True, **SMALL)
+    assert asked.no_specification_checks == ""
+    assert [check.what for check in asked.specification_checks] == list(plans(slow.fitted))
+    refused = slow.report(check_specification=False, **SMALL)
+    assert refused.no_specification_checks == "The question was not asked with other settings, as the analyst chose."
+
+
+def test_other_settings_are_asked_for_where_that_is_quick(plain):
+    assert plain.specification_checks
+    assert plain.no_specification_checks == ""
+
+
+def test_a_profile_of_what_takes_long_says_why_penalty_0_is_missing(slow):
+    profile = slow.profile(("x", "z"))
+    assert len(profile.correlation) == 13
+    assert profile.cfu_unpenalised is None
+    assert "an audit with penalty=0 has it" in " ".join(profile.summary().split())

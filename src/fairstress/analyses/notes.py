@@ -84,7 +84,8 @@ def floor_sentence(fitted: Fitted) -> str:
     """Why CFU is not 0 under Model A."""
     ordered = [e.feature for e in fitted.claim.design.equations if e.moves and not e.law.is_plain and _hides(e)]
     share = 100 * fitted.context.floor / fitted.context.outcome_variance
-    of_variance = f", {share:.2g} % of the outcome's variance" if np.isfinite(share) else ""
+    shown = f"{share:,.0f}" if share >= 99.5 else f"{share:.2g}"
+    of_variance = f", {shown} % of the outcome's variance" if np.isfinite(share) else ""
     return (
         f"CFU under Model A is {fitted.context.floor:.3g}{of_variance}, not 0: the levels of {', '.join(ordered)} tell "
         "their errors only within intervals, and the predictor sees the expected error. ordered_residuals='leave out' "

@@ -131,7 +131,7 @@ class Claim:
         """Numbers that each version of Model B determines; where they take long, none is found twice."""
         if not self.is_mixed:
             return find(self, fits)
-        keys = [(what, _bytes(fit)) for fit in fits]
+        keys = [(what, b"".join(part.tobytes() for part in _numbers(fit))) for fit in fits]
         known = {key: self._values[key] for key in keys if key in self._values}
         new = {key: fit for key, fit in zip(keys, fits, strict=True) if key not in known}
         if new:
@@ -196,9 +196,9 @@ class Claim:
         return f"<Claim: {self.predictor.name} on {self.rows.a.size:,} distinct rows>"
 
 
-def _bytes(fit: Fit) -> bytes:
-    """All that worlds take from a fit."""
-    return b"".join(part.tobytes() for part in (fit.correlation, fit.weights, fit.log_scales, fit.cuts))
+def _numbers(fit: Fit) -> tuple[Array, ...]:
+    """All that counterfactuals take from a fit."""
+    return fit.correlation, fit.weights, fit.log_scales, fit.cuts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

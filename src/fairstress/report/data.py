@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.check import Check
 from fairstress.analyses.curve import BreakingPoint, Curve
+from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
 from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
@@ -26,7 +28,7 @@ from fairstress.analyses.specification import (
     plans,
     specification_checks,
 )
-from fairstress.analyses.worst_case import WorstCase
+from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.audit import Audit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
@@ -184,7 +186,10 @@ def collect(
     steps = Steps(count + len(unknown) + (threshold is not None), progress)
     check = audit.check()
     steps()
-    curve = audit.curve(of_curve, **options, bands=bands, progress=lambda *_: steps())
+    solve = Solver.of(fitted, options["budget"], options["search"], None)
+    solve.explore(of_curve[-1])
+    alone = _pairs(audit, p_max, solve, steps)  # before the curve: what they find lies within its budgets, too
+    curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands))
     worst = next(point for point in curve.points if point.p_max == p_max)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, steps)
@@ -206,7 +211,7 @@ def collect(
         people_features=features,
         by_group=_by_group(people(fitted, worst.fit)),
         decisions=_decisions(audit, threshold, worst, options, steps),
-        pairs=_pairs(audit, p_max, worst, curve, steps),
+        pairs=alone or (PairAlone(audit.graph.pairs[0], worst, None),),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
         comparison=comparison(fitted, curve, worst, steps),
@@ -285,17 +290,17 @@ def _decisions(
 # ---------------------------------------------------------------- pairs and benchmarks
 
 
-def _pairs(audit: Audit, p_max: float, worst: WorstCase, curve: Curve, steps: Steps) -> tuple[PairAlone, ...]:
-    """The worst case with each pair alone, and without it; values that the curve has found already serve them too."""
+def _pairs(audit: Audit, p_max: float, solve: Solver, steps: Steps) -> tuple[PairAlone, ...]:
+    """The worst case with each of several pairs alone, and without it."""
     free = audit.graph.pairs
     if len(free) == 1:
-        return (PairAlone(free[0], worst, None),)
+        return ()
     alone = []
     for pair in free:
         others = {other: (0.0, 0.0) for other in free if other != pair}
-        limits = [_with_fixed(curve.solve.budget, fixed) for fixed in (others, {pair: (0.0, 0.0)})]
-        worst_cases = (replace(curve.solve, budget=b, along_line={})(p_max) for b in steps.each(limits))
-        alone.append(PairAlone(pair, *worst_cases))
+        limits = [_with_fixed(solve.budget, fixed) for fixed in (others, {pair: (0.0, 0.0)})]
+        found = (replace(solve, budget=budget, along_line={})(p_max) for budget in steps.each(limits))
+        alone.append(PairAlone(pair, *found))
     return tuple(alone)
 
 

@@ -99,11 +99,14 @@ def _surface(known: Known) -> Callable[[Array], Array]:
     points, values = np.array(known.points), np.array(known.values)
     moved = np.ptp(points, axis=0) > 0
     q = int(moved.sum())
-    degree = 2 if len(points) >= (q + 1) * (q + 2) else 1
-    if len(points) <= q + 1:
-        return lambda p: np.full(len(p), values.max())
-    through = RBFInterpolator(points[:, moved], values, kernel="cubic", degree=degree)
-    return lambda p: np.asarray(through(p[:, moved]))
+    for degree, least in ((2, (q + 1) * (q + 2)), (1, q + 2)):
+        if len(points) >= least:
+            try:
+                through = RBFInterpolator(points[:, moved], values, kernel="cubic", degree=degree)
+            except np.linalg.LinAlgError:  # the points lie on a plane, or on a curve of that degree
+                continue
+            return lambda p: np.asarray(through(p[:, moved]))
+    return lambda p: values[np.abs(p[:, None] - points).sum(axis=2).argmin(axis=1)]
 
 
 def _tops(

@@ -26,9 +26,10 @@ from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
 from fairstress.model.replicated import refits
 from fairstress.model.system import system_of_batch, without_penalty
+from fairstress.options import seed
 from fairstress.parallel import in_parallel
 from fairstress.progress import Progress, Steps
-from fairstress.resampling import ALL, Bootstrap
+from fairstress.resampling import ALL, Bootstrap, read_bootstrap
 from fairstress.threads import one_thread
 
 CHUNK = 20  # replicates of one task, whatever the number of processes
@@ -55,6 +56,13 @@ class Replicator:
     fitted: Fitted
     options: Bootstrap
     seed: int | None
+
+    @classmethod
+    def of(cls, fitted: Fitted, bands: Any, random_state: Any = None) -> Replicator | None:
+        """Read an analyst's options; None where no limits are asked for. The seed is the audit's where none is given."""
+        wanted = read_bootstrap(bands)
+        chosen = fitted.settings.random_state if random_state is None else seed(random_state)
+        return None if wanted is None else cls(fitted, wanted, chosen)
 
     @cached_property
     def whole(self) -> Claim:

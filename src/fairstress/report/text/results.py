@@ -210,7 +210,10 @@ def _stays(nominal: float) -> str:
 
 def _of_variance(cfu: float, variance: float, sentence: str) -> str:
     """CFU as a share of the outcome's variance; nothing where it is not in its units."""
-    return "" if np.isnan(variance) else sentence.format(f"{100 * cfu / variance:.2g} %")
+    if np.isnan(variance):
+        return ""
+    percent = 100 * cfu / variance
+    return sentence.format(f"{percent:,.0f} %" if percent >= 99.5 else f"{percent:.2g} %")
 
 
 # ---------------------------------------------------------------- the profile
