@@ -59,7 +59,7 @@ class Replicator:
 
     @classmethod
     def of(cls, fitted: Fitted, bands: Any, random_state: Any = None) -> Replicator | None:
-        """Read an analyst's options; None where no limits are asked for. The seed is the audit's where none is given."""
+        """Read an analyst's options; None where no limits are asked for. The seed is the audit's unless given."""
         wanted = read_bootstrap(bands)
         chosen = fitted.settings.random_state if random_state is None else seed(random_state)
         return None if wanted is None else cls(fitted, wanted, chosen)
