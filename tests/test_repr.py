@@ -56,6 +56,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "diagnostics": lambda audit: audit.diagnostics(P),
     "check": lambda audit: audit.check(),
     "model_b": lambda audit: audit.model_b(P),
+    "estimate": lambda audit: audit.estimate(P, bands=39),
     "profile": lambda audit: audit.profile(("a", "z"), [0, 0.5]),
     "contour": lambda _: fitted(WIDER).contour(*WIDER.pairs, [0, 0.2]),
     "worst_case": lambda audit: audit.worst_case(0.3),

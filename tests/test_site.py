@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import fairstress as fs
-from fairstress.settings import _BUDGET, _KEYS, _OPTIONS, _PREDICTOR, _PROFILE, _REPORT, _ROBUST, _SEARCH
+from fairstress.settings import _BANDS, _BUDGET, _KEYS, _OPTIONS, _PREDICTOR, _PROFILE, _REPORT, _ROBUST, _SEARCH
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -89,6 +89,6 @@ def test_the_page_on_own_data_lists_every_key_of_a_settings_file():
     listed = [key for cell in rows for key in re.findall(r"`([\w.]+)`", cell)]
     tables = {"": _KEYS, "options.": _OPTIONS, "profile.": _PROFILE, "report.": _REPORT}
     tables |= {"options.predictor.": _PREDICTOR, "options.robust.": _ROBUST}
-    tables |= {"report.budget.": _BUDGET, "report.search.": _SEARCH}
+    tables |= {"report.budget.": _BUDGET, "report.search.": _SEARCH, "report.bands.": _BANDS}
     known = {f"{prefix}{key}" for prefix, keys in tables.items() for key in keys} - {"options", "profile", "report"}
     assert sorted(listed) == sorted(known)

@@ -118,7 +118,7 @@ class Bootstrap:
     >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
     >>> worst = audit.worst_case(0.2, bands=fs.Bootstrap(n_boot=100))
     >>> f"{worst.value:.2f}, at most {worst.estimate.upper:.2f} (95 %)"
-    '0.27, at most 0.34 (95 %)'
+    '0.27, at most 0.75 (95 %)'
     """
 
     n_boot: int = N_BOOT

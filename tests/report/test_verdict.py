@@ -60,7 +60,7 @@ def test_a_predictor_of_residuals_is_counterfactually_fair_under_model_a(plain):
     text = read(plain)
     assert "It is a robust one" not in text
     assert "baseline's predictions from the audited ones" in text
-    assert "CFU) is 0: under that model it is counterfactually fair" in text
+    assert "CFU) is 0 by construction: under that model it is counterfactually fair" in text
     assert "f(e) \N{MINUS SIGN} f(e*)" in text
 
 

@@ -12,6 +12,8 @@ from fairstress.claim.build import Fitted
 from fairstress.functionals.effects import DIRECT, INDIRECT, TOTAL, effect
 from fairstress.progress import Progress, Steps
 
+ROUNDING = 1e-12  # of the largest effect on a feature
+
 
 def effects(
     fitted: Fitted,
@@ -36,4 +38,11 @@ def effects(
         if low.estimate is not None and high.estimate is not None:
             row |= {"lower": low.estimate.lower, "upper": high.estimate.upper}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.concat([_without_rounding(part) for _, part in pd.DataFrame(rows).groupby("feature", sort=False)])
+
+
+def _without_rounding(effects: pd.DataFrame) -> pd.DataFrame:
+    """The effects on one feature, what is rounding beside the largest as 0."""
+    numbers = effects.select_dtypes("number")
+    kept = numbers.where(numbers.abs() > ROUNDING * numbers.abs().to_numpy().max(), 0.0)
+    return effects.assign(**{str(name): kept[name] for name in kept})

@@ -63,9 +63,9 @@ class Estimate:
     >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
     >>> audit.estimate({("a", "x"): 0.2}, bands=100)
-    <Estimate 0.2698, at most 0.3445 (95 %)>
+    <Estimate 0.2701, at most 0.637 (95 %)>
     >>> audit.estimate({("a", "x"): 0.2}, audit.effect("z"), bands=100)
-    <Estimate -0.9848, from -1.249 to -0.7205 (95 %)>
+    <Estimate -0.6636, from -0.9548 to -0.3945 (95 %)>
     """
 
     value: float  # as the audit gives it
