@@ -65,6 +65,13 @@ def flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def processes(value: Any) -> int:
+    """Read a number of processes; -1 is one per core."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
+        raise SettingError(f"n_jobs is {value!r}: give a number of processes, or -1 for one per core")
+    return int(value)
+
+
 def seed(value: Any) -> int | None:
     """Read the seed of random numbers: None, or a whole number that is not negative."""
     if value is None:
@@ -264,19 +271,24 @@ class Search:
     method
         ``"search"`` (default), or ``"ascent"`` for the paper's Algorithm 1, which finds local maxima and is there for
         comparison.
+    n_jobs
+        Processes for searches that do not depend on each other (`Audit.effects`, and a report's questions with other
+        settings), default 1; -1 for one per core. It changes no number.
 
     Examples
     --------
     >>> import fairstress as fs
     >>> fs.Search(starts=16)
-    Search(starts=16, method='search')
+    Search(starts=16, method='search', n_jobs=1)
     """
 
     starts: int = 8
     method: str = SEARCH
+    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", whole_number(self.starts, "starts"))
+        object.__setattr__(self, "n_jobs", processes(self.n_jobs))
         if self.method not in (SEARCH, ASCENT):
             raise SettingError(f"method is {self.method!r}: give '{SEARCH}' or '{ASCENT}'")
 

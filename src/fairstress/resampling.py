@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairstress.errors import SettingError
-from fairstress.options import flag, is_positive, share, whole_number
+from fairstress.options import flag, is_positive, processes, share, whole_number
 
 MODEL_B, ALL = "model b", "all"  # what is fitted anew in a replicate
 BOOTSTRAP, JACKKNIFE, BALANCED = "bootstrap", "jackknife", "balanced"
@@ -141,13 +141,8 @@ class Bootstrap:
         if self.replicate_weights is not None and not isinstance(self.replicate_weights, ReplicateWeights):
             raise SettingError("replicate_weights is no ReplicateWeights: give ReplicateWeights(weights, kind=...)")
         object.__setattr__(self, "check", share(self.check, "check"))
-        self._check_jobs()
+        object.__setattr__(self, "n_jobs", processes(self.n_jobs))
         self._check_count()
-
-    def _check_jobs(self) -> None:
-        whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
-        if not whole or (self.n_jobs < 1 and self.n_jobs != -1):
-            raise SettingError(f"n_jobs is {self.n_jobs!r}: give a number of processes, or -1 for one per core")
 
     def _check_count(self) -> None:
         """Refuse fewer replicates than a limit of this level needs on either side."""

@@ -95,7 +95,7 @@ _ROBUST: dict[str, tuple[type, ...]] = {
     "search": (dict,),
 }
 _BUDGET: dict[str, tuple[type, ...]] = {"kind": (str,), "min_eigenvalue": (int, float), "bounds": (dict,)}
-_SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,)}
+_SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,), "n_jobs": (int,)}
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")
 _TYPE_NAMES = {

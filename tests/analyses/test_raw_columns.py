@@ -159,7 +159,8 @@ def test_the_check_says_that_raw_columns_are_outside_the_rules_and_compares_with
     assert "as with independent errors" in still.check().summary().replace("\n", " ")
     moved = fs.Audit.fit(law_frame, LAW, **options)
     assert moved.check().together.verdict is Verdict.MOVES
-    assert f"and {moved.check().together.cfu_model_a:.3g} with independent" in moved.check().summary().replace("\n", " ")
+    said = moved.check().summary().replace("\n", " ")
+    assert f"and {moved.check().together.cfu_model_a:.3g} with independent errors" in said
 
 
 def test_fair_edges_carry_factual_values_to_a_predictor_of_raw_columns(law_frame):

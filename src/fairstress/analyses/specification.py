@@ -16,6 +16,7 @@ from fairstress.claim.refit import refit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.functionals.cfu import evaluate_cfu
 from fairstress.options import Budget, Search
+from fairstress.parallel import in_parallel
 from fairstress.progress import Steps
 
 
@@ -100,9 +101,12 @@ def specification_checks(
     fitted: Fitted, p_max: float, budget: Budget, search: Search, steps: Steps
 ) -> tuple[SpecificationCheck, ...]:
     """The worst case within the budget under each plan."""
-    again = _refitter(fitted)
-    asked = steps.each(plans(fitted).items())
-    return tuple(_check(fitted, again, what, p_max, budget, search, **plan) for what, plan in asked)
+    again, asked = _refitter(fitted), plans(fitted)
+
+    def check(what: str) -> SpecificationCheck:
+        return _check(fitted, again, what, p_max, budget, search, **asked[what])
+
+    return tuple(in_parallel(check, list(asked), search.n_jobs, steps))
 
 
 def _refitter(fitted: Fitted) -> Callable[..., Fitted]:

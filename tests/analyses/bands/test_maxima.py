@@ -101,3 +101,8 @@ def test_other_functionals_have_limits_at_one_correlation(of):
     relative = of.estimate(P, of.relative_cfu("blind"), bands=60)
     assert relative.value == pytest.approx(of.cfu(P) - of.cfu(P, baseline="blind"))
     assert relative.lower < relative.value < relative.upper
+
+
+def test_searches_on_two_processes_find_the_same(of):
+    one, two = (of.effects(0.2, search=fs.Search(starts=2, n_jobs=jobs)) for jobs in (1, 2))
+    assert one.equals(two)
