@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pickle import PicklingError
 from typing import Any, TypeVar
 
+from fairstress.errors import SettingError, describe_error
 from fairstress.progress import Steps
 
 T = TypeVar("T")
@@ -29,7 +31,7 @@ def in_parallel(
     Ctrl-C ends the work and its processes; with ``partial``, what is done by then is given, if anything is.
     """
     alone = n_cores(n_jobs) == 1 or len(items) < 2
-    results = map(function, items) if alone else _side_by_side(function, items, n_cores(n_jobs))
+    results = _one_by_one(function, items) if alone else _side_by_side(function, items, n_cores(n_jobs))
     done: list[T] = []
     try:
         for result in results:
@@ -42,12 +44,23 @@ def in_parallel(
     return done
 
 
+def _one_by_one(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:
+    for item in items:  # not map, which would take a StopIteration of the function for the end of the items
+        yield function(item)
+
+
 def _side_by_side(function: Callable[[S], T], items: Sequence[S], n_jobs: int) -> Iterator[T]:
     from joblib import Parallel, delayed  # takes long to import, and only several processes need it
 
     tasks = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(item) for item in items)
     try:
         yield from tasks
+    except PicklingError as problem:
+        _stop()
+        raise SettingError(
+            f"the work cannot be sent to other processes ({describe_error(problem)}): give n_jobs=1, or a predictor "
+            "that can be pickled"
+        ) from None
     except BaseException:
         _stop()
         raise

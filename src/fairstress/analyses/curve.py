@@ -300,6 +300,8 @@ def _limited(
     if replicator is None:
         return point
     lower = lower_limit(replicator, solve, level, at, points)
+    if lower is None:  # without a penalty the worst case may be a little smaller
+        lower = point.p_max
     confidence = f"{100 * replicator.options.level:g} %"
     if lower is not None:
         more = f"Sampling error could bring that down to p_max = {lower:.3f} ({confidence} limit)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairstress.claim.build import Fitted, cfu_under, pair_places, with_context
+from fairstress.claim.build import Fitted, cfu_under, check_sizes, pair_places, with_context
 from fairstress.claim.claim import Baseline, Claim
 from fairstress.claim.evaluate import model_b, sampled
 from fairstress.claim.predictors import mean_squared_distance
@@ -17,6 +17,7 @@ def judged_on(training: Fitted, table: Table) -> Fitted:
 
     CFU with independent errors is then not 0: Model B is fitted to others than Model A. It stands as the floor.
     """
+    check_sizes(table, training.claim.design)
     claim = _claim(training, table)
     baselines = {name: _baseline(training, baseline, claim, table) for name, baseline in training.baselines.items()}
     judged = with_context(table, training.settings, claim, baselines)

@@ -41,9 +41,13 @@ def refit(
 
 def refit_to(fitted: Fitted, table: Table) -> Fitted:
     """Fit all of it anew to the same people under other weights."""
+    return build(table, fixed(fitted.settings), [], fitted.baselines)
+
+
+def check_refit(fitted: Fitted) -> None:
+    """Refuse what cannot be fitted anew under other weights."""
     if fitted.training is not None or fitted.fair_predictor is not None:
         raise SettingError(
             "refit is 'all', but the audit is of a robust predictor or of people who were held out, and neither is "
             "made anew in a replicate: leave refit out"
         )
-    return build(table, fixed(fitted.settings), [], fitted.baselines)

@@ -34,6 +34,7 @@ class MeanEffect:
     column: int  # the feature's
     unit: float  # its standard deviation in the table's units
     n: float  # people
+    moved: float  # the weight of everyone who is moved; a claim may be about a sample of them
     weight: Callable[[Rows], Array]  # with which changes add up to the effect
     name: str
     direct: bool = False  # whether its parents stay as they are; otherwise all else follows, along fair edges too
@@ -48,7 +49,7 @@ class MeanEffect:
             for some, counterfactual in claim.side_by_side(fits, factual):
                 x_cf = self._value(counterfactual.x_cf[..., self.column])
                 total[some] += (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
-        return self._scale * total / self.n
+        return self._scale * total / self._people(claim)
 
     def has_slope(self, claim: Claim) -> bool:
         """Unless worlds are drawn."""
@@ -66,7 +67,12 @@ class MeanEffect:
             g = np.zeros_like(x)
             g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)
             c_w += weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_x=g)
-        return self._scale * total / self.n, self._scale * c_w / self.n
+        n = self._people(claim)
+        return self._scale * total / n, self._scale * c_w / n
+
+    def _people(self, claim: Claim) -> float:
+        """How many people a claim's rows stand for."""
+        return self.n * claim.rows.n / self.moved
 
     @property
     def _scale(self) -> float:
@@ -185,7 +191,7 @@ def total_effect(table: Table, claim: Claim, feature: str, level: Any = None, of
     name = f"total effect of {coding.name} on {_aim(feature, of)}"
     unit, n = float(table.scaling.deviation[j]), table.rows.n
     weight = partial(coding.effect_weight, ends=coding.ends(level))
-    return MeanEffect(j, unit, n, weight, name, value_of=_in_units(table, j, of))
+    return MeanEffect(j, unit, n, _moved(table), weight, name, value_of=_in_units(table, j, of))
 
 
 def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None, of: Any = None) -> Linear | MeanEffect:
@@ -195,7 +201,7 @@ def direct_effect(table: Table, claim: Claim, feature: str, level: Any = None, o
     unit, value_of = float(table.scaling.deviation[j]), _in_units(table, j, of)
     if value_of is not None or claim.is_mixed:
         weight = partial(coding.effect_weight, ends=ends)
-        return MeanEffect(j, unit, table.rows.n, weight, name, direct=True, value_of=value_of)
+        return MeanEffect(j, unit, table.rows.n, _moved(table), weight, name, direct=True, value_of=value_of)
     return Linear(unit * _direct_slope(table, claim, j, ends) / table.rows.n, name)
 
 
@@ -215,6 +221,10 @@ def indirect_effect(table: Table, claim: Claim, feature: str, level: Any = None,
     name = f"indirect effect of {table.protected.name} on {_aim(feature, of)}"
     total = total_effect(table, claim, feature, level, of)
     return Difference(total, direct_effect(table, claim, feature, level, of), name)
+
+
+def _moved(table: Table) -> float:
+    return table.protected.contrasts(table.rows)[0].n
 
 
 def _aim(feature: str, of: Any) -> str:

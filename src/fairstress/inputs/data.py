@@ -21,10 +21,10 @@ from fairstress.inputs.missing import Dropped
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
-from fairstress.options import share
+from fairstress.options import finite
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
-DEALS = 20  # parts into which people are dealt to hold some of them out
+DEALS = 100  # parts into which people are dealt to hold some of them out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,20 +73,37 @@ class Table:
 
     def held_out(self, holdout: Any, seed: int = 0) -> NDArray[np.bool_]:
         """(n,) who is held out: those given, or a share of people, dealt whatever their order, groups balanced."""
-        if np.ndim(holdout):
-            return self._given_out(np.asarray(holdout))
-        parts = round(DEALS * share(holdout, "holdout"))
-        if not 0 < parts < DEALS:
+        out = self._given_out(np.asarray(holdout)) if np.ndim(holdout) else self._dealt_out(holdout, seed)
+        for part, who in ((out, "is held out"), (~out, "is kept")):
+            missing = [level for level, count in self.keep(part).group_sizes().items() if not count]
+            if missing:
+                raise DataError(
+                    f"nobody of the group {missing[0]!r} of '{self.protected.name}' {who}: give a holdout that leaves "
+                    "people of every group on both sides"
+                )
+        return out
+
+    def _dealt_out(self, holdout: Any, seed: int) -> NDArray[np.bool_]:
+        size = self.n_counted if self.cluster is None else int(pd.unique(np.asarray(self.cluster, dtype=object)).size)
+        deals = min(DEALS, size)
+        parts = round(deals * finite(holdout, "holdout"))
+        if not 0 < parts < deals:
             raise SettingError(
-                f"holdout is {holdout!r}: give a share between 0.05 and 0.95, or one truth value per row"
+                f"holdout is {holdout!r}: give a share between 0 and 1 that leaves people on both sides, or one truth "
+                "value per row"
             )
         a = self._group_places()
-        dealt = cut(DEALS, a[self.row_of], self.rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
+        dealt = cut(deals, a[self.row_of], self.rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
         out = np.zeros(self.y.size, dtype=bool)
-        out[np.concatenate(dealt[:parts])] = True
+        for i in range(parts):  # not side by side, so that each group has its share
+            out[dealt[i * deals // parts]] = True
         return out
 
     def _given_out(self, out: NDArray[Any]) -> NDArray[np.bool_]:
+        if self.dropped is not None:
+            raise SettingError("holdout names rows, but missing is 'drop', which changes their positions: give a share")
+        if self.table_of is not None and out.shape[0] * (int(self.table_of.max()) + 1) == self.weight.size:
+            out = np.tile(out, int(self.table_of.max()) + 1)  # of the same people in every completed table
         if out.dtype != bool or out.shape != self.weight.shape:
             raise SettingError(f"holdout has {out.dtype} values of shape {out.shape}: give one truth value per row")
         for name, part in (("every", out), ("no", ~out)):

@@ -11,6 +11,7 @@ from scipy import stats
 
 import fairstress as fs
 from fairstress.analyses.bands.replicates import Replicator
+from fairstress.claim.evaluate import sampled
 from fairstress.functionals.cfu import CFU
 from fairstress.model.replicated import refits
 from fairstress.model.system import system_of_batch
@@ -219,3 +220,33 @@ def test_levels_have_limits_above_their_floor(mixed):
     found = mixed.estimate({}, bands=60)
     assert found.value == pytest.approx(mixed.fitted.context.floor)
     assert found.upper > found.value
+
+
+def test_a_function_of_the_frame_has_no_limits():
+    with pytest.raises(fs.SettingError, match="is a function of the frame, whose people cannot be weighted"):
+        audit().estimate({}, lambda frame: float(frame["z"].mean()), bands=39)
+
+
+def test_an_effect_on_a_sample_of_people_is_that_on_everyone_up_to_chance(mixed):
+    whole = mixed.fitted.claim
+    effect = mixed.effect("x")
+    everyone = effect.values(whole, [whole.model_a])[0]
+    some = sampled(whole, 0, 200)
+    assert some.rows.a.size < whole.rows.a.size
+    assert effect.values(some, [whole.model_a])[0] == pytest.approx(everyone, rel=0.2)  # some hundred people
+
+
+def test_normal_draws_leave_peoples_weights_positive():
+    of = audit(n=120)
+    weights = fs.ReplicateWeights(np.repeat(1 - np.eye(30), 4, axis=0) * 30 / 29, kind="jackknife")
+    found = of.estimate({("a", "x"): 0.3}, of.flips(0.0), bands=fs.Bootstrap(100, replicate_weights=weights))
+    assert found.replicates.min() >= 0
+    worst = of.worst_case(0.2, bands=fs.Bootstrap(100, replicate_weights=weights))
+    assert worst.estimate.replication.n_checked == 0  # a draw is no table that could be searched
+    assert "normal draws of Model B" in worst.summary()
+
+
+def test_an_audits_functionals_are_its_own():
+    of, other = audit(), audit(n=200)
+    with pytest.raises(fs.FairstressError, match="is about another audit's baseline"):
+        of.estimate({}, other.relative_cfu(), bands=fs.Bootstrap(39, refit="all"))

@@ -36,7 +36,8 @@ def lower_limit(
             known[p_max] = _limited(replicator, solve, _within(solve, larger, p_max))
         return _excess(replicator, known[p_max], level)
 
-    known.setdefault(at.p_max, _limited(replicator, solve, at))
+    if at.p_max not in known:
+        known[at.p_max] = _limited(replicator, solve, at)
     least = solve.budget.least_size
     if excess(at.p_max) < 0:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Replication:
     refit: str  # what is fitted anew: "model b" or "all"
     simultaneous: bool  # whether limits hold at all points of a curve at once
     penalised: bool  # whether Model B bears its penalty in replicates, as it has no reliable fit without
+    normal: bool = False  # whether they are normal draws, with the covariance that a survey's weights give
     n_checked: int = 0  # replicates in which the worst case was sought by a full search
     largest_miss: float = 0.0  # the most by which such a search found more, relative to the value
 
@@ -95,9 +96,11 @@ def estimates(
     values: Sequence[float], replicates: Array, replication: Replication, side: str = UPPER
 ) -> tuple[Estimate, ...]:
     """Limits of some numbers from their replicates (b, k): at each alone, or at all at once."""
+    if replicates.shape[1] == 1:
+        replication = replace(replication, simultaneous=False)
     alpha = 1 - replication.level
     tail = alpha if side == UPPER else alpha / 2
-    if replication.simultaneous and replicates.shape[1] > 1:
+    if replication.simultaneous:
         tail = _joint_tail(replicates, alpha, side)
     upper = order_statistic(replicates, 1 - tail)
     lower = None if side == UPPER else -order_statistic(-replicates, 1 - tail)

@@ -17,13 +17,15 @@ from fairstress.analyses.bands.limits import Estimate, estimates, sides
 from fairstress.analyses.bands.replicates import Replicates, Replicator
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.evaluate import evaluate_many
+from fairstress.errors import FairstressError
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Mask
 from fairstress.parallel import in_parallel
+from fairstress.search.known import Known
 from fairstress.threads import one_thread
 
 PILOT = 24  # replicates from which the standard error behind kappa is taken
-MOST = 6  # near-maximisers of one budget
+MOST = 4  # near-maximisers of one budget
 MOST_SLOW = 2  # the same where people have several worlds
 APART = 0.1  # near-maximisers are at least this share of p_max apart
 
@@ -96,13 +98,15 @@ def _near(replicator: Replicator, solve: Solver, worst: WorstCase, kappa: float)
 def _full_searches(replicator: Replicator, solve: Solver, worst: WorstCase, found: Maxima) -> tuple[int, float]:
     """In how many replicates the largest budget was searched in full, and how much more that found, at most."""
     count = math.ceil(replicator.options.check * len(found.replicates.numbers))
-    if worst.p_max == 0 or not count:
+    if worst.p_max == 0 or not count or not replicator.can_search:
         return 0, 0.0
     chosen = [(i, found.replicates.numbers[i]) for i in range(count)]
     again = _Again(replicator, solve, worst)
     searched = in_parallel(again, [number for _, number in chosen], replicator.options.n_jobs)
-    more = [solve.sign * (value - found.values[i, -1]) for value, (i, _) in zip(searched, chosen, strict=True)]
-    return len(chosen), max(0.0, *more) / max(abs(worst.value), 1e-300)
+    known = [(i, value) for (i, _), value in zip(chosen, searched, strict=True) if value is not None]
+    more = [solve.sign * (value - found.values[i, -1]) for i, value in known]
+    scale = max(abs(worst.value), float(found.values[:, -1].std()), 1e-300)
+    return len(known), max([0.0, *more]) / scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +117,13 @@ class _Again:
     solve: Solver
     worst: WorstCase
 
-    def __call__(self, number: int) -> float:
+    def __call__(self, number: int) -> float | None:
         with one_thread:
-            claim = self.replicator.claim_of(number)
-            solve = replace(self.solve, claim=claim, completed=(), along_line={})
-            return solve(self.worst.p_max).value
+            try:
+                claim = self.replicator.claim_of(number)
+                solve = replace(self.solve, claim=claim, completed=(), along_line={}, known=Known())
+                found = solve(self.worst.p_max)
+            except FairstressError:
+                return None
+        P = found.correlation.to_numpy()[None]
+        return float(self.replicator.of_everyone(np.array([[found.value]]), self.solve.functional, P)[0, 0])

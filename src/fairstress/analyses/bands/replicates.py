@@ -19,8 +19,9 @@ from fairstress.analyses.bands.weights import Sampler, is_covariance
 from fairstress.claim.build import WORST_CONDITION, Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional, fits, sampled
-from fairstress.claim.refit import refit_to
-from fairstress.errors import FairstressError, Status, describe_error
+from fairstress.claim.refit import check_refit, refit_to
+from fairstress.errors import FairstressError, SettingError, Status, describe_error
+from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
@@ -62,6 +63,8 @@ class Replicator:
         """Read an analyst's options; None where no limits are asked for. The seed is the audit's unless given."""
         wanted = read_bootstrap(bands)
         chosen = fitted.settings.random_state if random_state is None else seed(random_state)
+        if wanted is not None and wanted.refit == ALL:
+            check_refit(fitted)
         return None if wanted is None else cls(fitted, wanted, chosen)
 
     @cached_property
@@ -94,6 +97,11 @@ class Replicator:
         self, functional: Functional, P: Array, progress: Progress | None = None, first: int | None = None
     ) -> Replicates:
         """A functional at each P (k, m, m) in each replicate, or in the first so many of them."""
+        if isinstance(functional, OfFrame):
+            raise SettingError(
+                f"{functional.name} is a function of the frame, whose people cannot be weighted in a replicate: leave "
+                "bands out, or give what effect, coefficient, flips, cfu_of_group or relative_cfu gives"
+            )
         count = self.options.n_replicates if first is None else min(first, self.options.n_replicates)
         chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
         task, steps = self._task(functional, P), Steps(len(chunks), progress)
@@ -104,9 +112,9 @@ class Replicator:
         if first is None:
             check_enough(len(kept), self.options, failures)
         values = np.array([value for _, value in kept]).reshape(len(kept), len(P))
-        return Replicates(self._of_everyone(values, functional, P), tuple(number for number, _ in kept), failures)
+        return Replicates(self.of_everyone(values, functional, P), tuple(number for number, _ in kept), failures)
 
-    def _of_everyone(self, values: Array, functional: Functional, P: Array) -> Array:
+    def of_everyone(self, values: Array, functional: Functional, P: Array) -> Array:
         """Values (b, k) on a sample of people, corrected by how it differs from everyone in the data as they are."""
         if self.claim.rows is self.whole.rows or self.options.refit == ALL:
             return values
@@ -144,14 +152,18 @@ class Replicator:
             refit=chosen.refit,
             simultaneous=chosen.simultaneous,
             penalised=self.penalised,
+            normal=is_covariance(chosen),
             **more,
         )
+
+    @property
+    def can_search(self) -> bool:
+        """Whether a replicate is a claim of its own, which can be searched: not a draw, nor fitted with all else."""
+        return not is_covariance(self.options) and self.options.refit != ALL
 
     def claim_of(self, number: int) -> Claim:
         """The claim of one replicate."""
         weight = self.sampler.draw(number, self.seeds[number])
-        if self.options.refit == ALL:
-            return refit_to(self.fitted, self.fitted.table.reweighted(weight)).claim
         return _reweighted(self.claim, self.sampler.of_rows(weight), float(self.penalised))
 
 
@@ -191,22 +203,27 @@ class _Deployed:
     def _judged(self, weight: Array, made: Sequence[Fit]) -> Outcome:
         return _judged(self.functional, self.claim.reweighted(weight, self.claim.system), made)
 
-    def given(self, number: int) -> tuple[Array, list[Fit]]:
-        """One of a survey's replicate weights, and the fits to it."""
-        weight = self.sampler.given_rows(number)
+    def given(self, number: int) -> list[Fit]:
+        """The fits to one of a survey's replicate weights."""
         with one_thread:
-            return weight, self._refits(weight[None])[0]
+            try:
+                return self._refits(self.sampler.given_rows(number)[None])[0]
+            except np.linalg.LinAlgError:
+                raise SettingError(
+                    f"column {number} of replicate_weights leaves Model B no fit: it gives too few people a weight"
+                ) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _NormalDraws:
-    """The same where a survey's replicate weights give a covariance of Model B's parameters, and of people's weights.
+    """The same where a survey's replicate weights give a covariance of Model B's parameters.
 
-    ``theta + sqrt(scale) sum_r z_r (theta_r - theta)`` with z standard normal has that covariance.
+    ``theta + sqrt(scale) sum_r z_r (theta_r - theta)`` with z standard normal has that covariance. People are averaged
+    under their own weights.
     """
 
     deployed: _Deployed
-    moved: tuple[tuple[Array, list[Fit]], ...]  # weights and fits of each of the survey's replicates
+    moved: tuple[list[Fit], ...]  # the fits to each of the survey's replicate weights
     root: float  # of the scale
 
     def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
@@ -215,10 +232,9 @@ class _NormalDraws:
 
     def _replicate(self, number: int) -> Outcome:
         z = np.random.default_rng(self.deployed.seeds[number]).standard_normal(len(self.moved)) * self.root
-        claim, base = self.deployed.claim, self.deployed.base
-        weight = _combined(claim.everyone.weight, [weight for weight, _ in self.moved], z)
-        drawn = [self._drawn(fit, [fits[k] for _, fits in self.moved], z) for k, fit in enumerate(base)]
-        return _judged(self.deployed.functional, claim.reweighted(weight, claim.system), drawn)
+        base = self.deployed.base
+        drawn = [self._drawn(fit, [fits[k] for fits in self.moved], z) for k, fit in enumerate(base)]
+        return _judged(self.deployed.functional, self.deployed.claim, drawn)
 
     def _drawn(self, fit: Fit, moved: Sequence[Fit], z: Array) -> Fit:
         weights = _combined(fit.weights, [one.weights for one in moved], z)
@@ -256,8 +272,10 @@ def _about(functional: Functional, fitted: Fitted, again: Fitted) -> Functional:
     """The same functional, with the baseline that was fitted anew where it compares with one."""
     if not isinstance(functional, RelativeCFU):
         return functional
-    name = next(name for name, baseline in fitted.baselines.items() if baseline.claim is functional.baseline)
-    return RelativeCFU(again.baselines[name].claim, functional.name)
+    for name, baseline in fitted.baselines.items():
+        if baseline.claim is functional.baseline:
+            return RelativeCFU(again.baselines[name].claim, functional.name)
+    raise SettingError(f"{functional.name} is about another audit's baseline: ask this audit for relative_cfu")
 
 
 def _judged(functional: Functional, claim: Claim, made: Sequence[Fit]) -> Outcome:

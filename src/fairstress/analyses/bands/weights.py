@@ -38,6 +38,9 @@ class Sampler:
             raise SettingError(f"replicate_weights have {len(given)} rows, but the data have {n}: give one per person")
         if given is not None and table.table_of is not None:
             given = np.tile(given, (table.weight.size // n, 1))
+        if given is not None and not given[table.weight > 0].any(axis=0).all():
+            column = int((~given[table.weight > 0].any(axis=0)).argmax())
+            raise SettingError(f"column {column} of replicate_weights is 0 for everyone with a weight")
         return cls(table.weight, table.row_of, table.rows.a.size, unit_of, table.table_of, options.counts, given)
 
     def draw(self, number: int, seed: np.random.SeedSequence) -> Array:

@@ -28,7 +28,7 @@ def limit_text(estimate: Estimate | None) -> str:
 
 def sampling_text(estimate: Estimate | None, context: Context) -> str:
     """Say what CFU may be where nothing is hidden."""
-    if estimate is None:
+    if estimate is None or estimate.replication.refit == "all":  # which is at 0 again in every replicate
         return ""
     level = percent(estimate.replication.level)
     if context.held_out:
@@ -48,11 +48,8 @@ def replication_text(replication: Replication | None) -> str:
     """Say how limits came about, and what speaks against them."""
     if replication is None:
         return ""
-    fitted = "Model A and the predictor as deployed, Model B fitted anew in each"
-    if replication.refit == "all":
-        fitted = "Model A, the predictor and Model B fitted anew in each, so that they are about the procedure"
     each = ", for the whole curve at once" if replication.simultaneous else ""
-    sentences = [f"Limits ({percent(replication.level)}{each}) come from {replication.n_done} replicates, {fitted}."]
+    sentences = [f"Limits ({percent(replication.level)}{each}) come from {replication.n_done} {_made(replication)}."]
     if replication.penalised:
         sentences.append("Nearly collinear terms leave no fit without penalty, so that limits leave its effect out.")
     sentences += [f"{count} more failed: {reason}" for reason, count in replication.failures.items()]
@@ -61,8 +58,16 @@ def replication_text(replication: Replication | None) -> str:
     return " ".join(sentences)
 
 
+def _made(replication: Replication) -> str:
+    if replication.normal:
+        return "normal draws of Model B, with the covariance that the survey's replicate weights give"
+    if replication.refit == "all":
+        return "replicates, all that is fitted here fitted anew in each, so that they are about the procedure"
+    return "replicates, Model A and the predictor as deployed, Model B fitted anew in each"
+
+
 def _checked(replication: Replication) -> str:
     where = f"A full search in {replication.n_checked} of them found"
     if replication.largest_miss <= NOTHING_MISSED:
-        return f"{where} no larger worst case."
+        return f"{where} none more extreme."
     return f"{where} worst cases up to {100 * replication.largest_miss:.2g} % of the value more extreme."
