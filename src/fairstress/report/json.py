@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fairstress.analyses.check import Check
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.decisions import Decisions, Extreme
+    from fairstress.analyses.leakage import Leakage
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
@@ -119,7 +120,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "no_specification_checks": data.no_specification_checks or None,
         "margins": _records(data.margins),
-        "leakage": asdict(data.leakage) if data.leakage else None,
+        "leakage": _leakage(data.leakage) if data.leakage else None,
     }
 
 
@@ -318,6 +319,11 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "shows_penalty_only": profile.shows_penalty_only,
         "status": [str(s) for s in profile.status],
     }
+
+
+def _leakage(leakage: Leakage) -> dict[str, Any]:
+    by_feature = [{"feature": name, "auc": auc} for name, auc in leakage.by_feature.items()]
+    return {"auc": leakage.auc, "people": leakage.people, "by_feature": by_feature}
 
 
 def _worst_case(worst: WorstCase) -> dict[str, Any]:
