@@ -95,7 +95,7 @@ def test_results_from_before_kinds_are_drawn_with_the_same_answers(demonstration
 
 # ---------------------------------------------------------------- documentation
 
-NAMED = {"settings.degrees", "model_a.scales", "baselines", "leakage.by_feature"}
+NAMED = {"settings.degrees", "model_a.scales", "baselines"}
 
 
 def keys(value, at=""):

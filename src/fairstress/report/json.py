@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.decisions import Decisions, Extreme
     from fairstress.analyses.diagnostics.result import Diagnostics
+    from fairstress.analyses.leakage import Leakage
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
@@ -123,7 +124,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "no_specification_checks": data.no_specification_checks or None,
         "margins": _records(data.margins),
-        "leakage": asdict(data.leakage) if data.leakage else None,
+        "leakage": _leakage(data.leakage) if data.leakage else None,
         "bands": _bands(data.curve),
         "diagnostics": _diagnostics(data.diagnostics),
     }
@@ -343,6 +344,11 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "status": [str(s) for s in profile.status],
         "upper": [one.upper for one in profile.estimates] if profile.estimates else None,
     }
+
+
+def _leakage(leakage: Leakage) -> dict[str, Any]:
+    by_feature = [{"feature": name, "auc": auc} for name, auc in leakage.by_feature.items()]
+    return {"auc": leakage.auc, "people": leakage.people, "by_feature": by_feature}
 
 
 def _worst_case(worst: WorstCase) -> dict[str, Any]:

@@ -93,7 +93,6 @@ class Diagnostics(Tabular):
         return diagnostics_table(self)
 
     def __repr__(self) -> str:
-        return (
-            f"<Diagnostics of {self.people:,} people: {len(self.alarms)} alarms in {len(self.checks)} checks; "
-            "summary() says more>"
-        )
+        number = len(self.alarms)
+        alarms = f"{number} alarm{'s' * (number != 1)} in {len(self.checks)} checks"
+        return f"<Diagnostics of {self.people:,} people: {alarms}; summary() says more>"
