@@ -26,7 +26,8 @@ from fairstress.threads import one_thread
 
 PILOT = 24  # replicates from which the standard error behind kappa is taken
 MOST = 4  # near-maximisers of one budget
-MOST_SLOW = 2  # the same where people have several worlds
+FEW = 2  # the same where people have several worlds, or where many budgets share theirs
+SEVERAL = 5  # budgets; more are many
 APART = 0.1  # near-maximisers are at least this share of p_max apart
 
 
@@ -76,7 +77,9 @@ def near_maximisers(replicator: Replicator, solve: Solver, worst: Sequence[Worst
     tops = np.array([point.correlation.to_numpy() for point in worst])
     pilot = replicator.values(solve.functional, tops, first=PILOT).values
     kappa = pilot.std(axis=0, ddof=1) * math.sqrt(math.log(replicator.fitted.table.n_counted))
-    chosen = [_near(replicator, solve, point, k) for point, k in zip(worst, kappa.tolist(), strict=True)]
+    few = replicator.claim.is_mixed or len(worst) > SEVERAL
+    most = FEW if few else MOST
+    chosen = [_near(replicator, solve, point, k)[:most] for point, k in zip(worst, kappa.tolist(), strict=True)]
     budget = np.repeat(np.arange(len(worst)), [len(P) for P in chosen])
     return Candidates(np.concatenate(chosen), budget <= np.arange(len(worst))[:, None])
 
@@ -92,7 +95,7 @@ def _near(replicator: Replicator, solve: Solver, worst: WorstCase, kappa: float)
         near = not kept or values[i] >= values.max() - kappa
         if near and all(np.abs(P[i] - P[j]).max() > APART * worst.p_max for j in kept):
             kept.append(int(i))
-    return P[kept[: MOST_SLOW if replicator.claim.is_mixed else MOST]]
+    return np.asarray(P[kept])
 
 
 def _full_searches(replicator: Replicator, solve: Solver, worst: WorstCase, found: Maxima) -> tuple[int, float]:
