@@ -130,7 +130,7 @@ class ReportData:
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
     no_specification_checks: str  # why there are none
-    diagnostics: Diagnostics  # whether the data contradict what is assumed; influence at that worst case
+    diagnostics: Diagnostics  # whether the data contradict what is assumed; influence there, unless that takes long
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
     @property
@@ -217,7 +217,7 @@ def collect(
         comparison=comparison(fitted, curve, worst, steps),
         specification_checks=specification_checks(fitted, p_max, **options, steps=steps) if checks else (),
         no_specification_checks="" if checks else _UNCHECKED if check_specification is None else _NOT_ASKED,
-        diagnostics=audit.diagnostics(worst.correlation),
+        diagnostics=audit.diagnostics(None if fitted.claim.is_slow else worst.correlation),
         margins=_margins(fitted.table),
     )
 
