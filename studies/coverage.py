@@ -9,7 +9,7 @@ everyone's change of prediction has the same size, so that CFU in the population
 
 Beside it stands the naive bootstrap, which fits Model A and the predictor anew in each replicate.
 
-Usage: python studies/coverage.py [--sizes 500 2000 10000] [--sets 400 400 400] [--n-boot 59] [--jobs 2]
+Usage: python studies/coverage.py [--sizes 2000 10000 500] [--sets 400 400 400] [--n-boot 59] [--jobs 2]
 
 Prints each cell as it comes, and writes the tables in Markdown to ``coverage.md`` beside this file.
 """
@@ -21,6 +21,7 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -84,17 +85,9 @@ def people(errors: Array, rho: float) -> pd.DataFrame:
 # ---------------------------------------------------------------- the truth
 
 
-KNOWN: dict[tuple[int, float], tuple[fs.Audit, Array, Array, Array]] = {}
-
-
+@cache
 def population(pairs: int, rho: float) -> tuple[fs.Audit, Array, Array, Array]:
     """An audit of quasi-random people, correlations, the budget that each needs, and Model B's coefficients there."""
-    if (pairs, rho) not in KNOWN:
-        KNOWN[pairs, rho] = _population(pairs, rho)
-    return KNOWN[pairs, rho]
-
-
-def _population(pairs: int, rho: float) -> tuple[fs.Audit, Array, Array, Array]:
     unit = stats.qmc.Sobol(4, seed=0).random(POPULATION)
     audit = Cell(POPULATION, pairs, rho, 0.0).audit(people(special.ndtri(np.clip(unit, 1e-12, 1 - 1e-12)), rho))
     signs = np.array(list(product((-1.0, 1.0), repeat=pairs)))
@@ -119,8 +112,12 @@ def coefficients(audit: fs.Audit, P: Array) -> Array:
 
 
 def true_cfu(audit: fs.Audit, weights: Array) -> Array:
-    """(k,) CFU of a deployed predictor in the population under Model B with some weights (k, 3)."""
+    """(k,) CFU of a deployed predictor in the population under Model B with some weights (k, 3).
+
+    Predictions of everyone change by the same amount, up to its sign, so that one person will do.
+    """
     claim = audit.fitted.claim
+    claim = replace(claim, rows=claim.rows.where(slice(0, 1)), origin=None)
     units = [audit.coefficient(feature, term).slope for feature, term in TERMS]
     made = []
     for row in weights:
@@ -140,6 +137,7 @@ def true_worst(audit: fs.Audit, pairs: int, rho: float) -> tuple[Array, float]:
     return np.maximum.accumulate(np.maximum(worst, cfu[-2])), float(cfu[-1])
 
 
+@cache
 def level(pairs: int, rho: float) -> float:
     """A level that is reached near the middle of the grid."""
     worst, _ = true_worst(population(pairs, rho)[0], pairs, rho)
@@ -281,7 +279,7 @@ def settings(given: argparse.Namespace, seconds: float) -> str:
 def main() -> None:
     """Run every cell and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2_000, 10_000], help="people in a table")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 10_000, 500], help="people in a table")
     parser.add_argument("--sets", type=int, nargs="+", default=[400, 400, 400], help="tables of each cell, by size")
     parser.add_argument("--n-boot", type=int, default=59, help="replicates")
     parser.add_argument("--naive", type=int, default=100, help="tables on which the naive bootstrap is tried too")
@@ -296,7 +294,8 @@ def main() -> None:
         rows.append(row_of(cell, found))
         seconds = time.perf_counter() - start
         print(f"{seconds:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
-        text = f"{WORDS}\n{settings(given, seconds)}\n{markdown(rows)}\n{ERRORS}\n{markdown(errors)}\n"
+        in_order = sorted(rows, key=lambda row: int(row["n"].replace(",", "")))
+        text = f"{WORDS}\n{settings(given, seconds)}\n{markdown(in_order)}\n{ERRORS}\n{markdown(errors)}\n"
         (HERE / "coverage.md").write_text(text)
 
 

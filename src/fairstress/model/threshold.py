@@ -48,9 +48,10 @@ class ThresholdSystem:
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any():
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
-        n = self.features.moments.n
+        n, tolerance = self.features.moments.n, TOLERANCE if check_minima else SEARCH_TOLERANCE
         return [
-            best_fit([self._fit(one, other) for other in others], n) for one, *others in zip(P, *sides, strict=True)
+            best_fit([self._fit(one, other, tolerance) for other in others], n)
+            for one, *others in zip(P, *sides, strict=True)
         ]
 
     def refits(self, fits: Sequence[Fit]) -> list[Fit]:
