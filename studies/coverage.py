@@ -187,9 +187,9 @@ def one_table(cell: Cell, seed: int, n_boot: int, naive: bool) -> dict[str, floa
 
 def run(cell: Cell, sets: int, n_boot: int, naive: int, jobs: int) -> pd.DataFrame:
     """Many tables of one cell."""
-    population(cell.pairs, cell.rho)
+    level(cell.pairs, cell.rho)  # what forked processes find known
     tasks = (delayed(one_table)(cell, seed, n_boot, seed < naive) for seed in range(sets))
-    return pd.DataFrame(Parallel(n_jobs=jobs)(tasks))
+    return pd.DataFrame(Parallel(n_jobs=jobs, backend="multiprocessing")(tasks))
 
 
 def row_of(cell: Cell, found: pd.DataFrame) -> dict[str, Any]:
@@ -227,7 +227,9 @@ def standard_errors(cell: Cell, sets: int, n_boot: int, jobs: int) -> dict[str, 
         errors = np.random.default_rng([seed, cell.n]).standard_normal((cell.n, 4))
         audit = cell.audit(people(errors, cell.rho))
         P = _matrix(audit, np.eye(cell.pairs)[0] * cell.rho)
-        fresh = Parallel(n_jobs=jobs)(delayed(fresh_cfu)(audit, cell, 10_000 + s, P[None]) for s in range(sets))
+        fresh = Parallel(n_jobs=jobs, backend="multiprocessing")(
+            delayed(fresh_cfu)(audit, cell, 10_000 + s, P[None]) for s in range(sets)
+        )
         own = audit.estimate({("a", "x"): cell.rho}, bands=fs.Bootstrap(n_boot, check=0)).replicates
         ratios.append([np.std(f(own), ddof=1) / np.std(f(np.array(fresh)), ddof=1) for f in (np.sqrt, np.asarray)])
     root, plain = (", ".join(f"{ratio:.2f}" for ratio in column) for column in zip(*ratios, strict=True))
