@@ -75,6 +75,12 @@ def test_under_model_a_a_counterfactual_person_gets_the_same_prediction(model, p
     np.testing.assert_allclose(model.predict(moved), model.predict(people[0]), rtol=0, atol=1e-12)
 
 
+def test_words_go_on_to_the_audit(people):
+    words = {"labels": {"lsat": "LSAT score"}, "units": {"zfya": "grades"}, "people": "students", "higher_is": "better"}
+    model = fs.CounterfactuallyFairRegressor(GRAPH, protected="race", **GIVEN, **words).fit(*people)
+    assert clone(model).fit(*people).audit_.settings.wording == fs.Wording(**words)
+
+
 def test_a_prediction_does_not_depend_on_who_else_is_asked_about(model, others):
     alone = np.concatenate([model.predict(others.iloc[[i]]) for i in (0, 7, 400)])
     np.testing.assert_allclose(alone, model.predict(others)[[0, 7, 400]], rtol=0, atol=1e-13)

@@ -33,6 +33,11 @@ def audit():
         (lambda: fs.Spectral(bounds={PAIR: (False, True)}), "the bounds of a <-> x are (False, True)"),
         (lambda: fs.Spectral(bounds={PAIR: (0.5, 0.2)}), "give -1 <= lower <= upper <= 1"),
         (lambda: fs.Search(starts=True), "starts is True"),
+        (lambda: fs.Wording(labels=["lsat"]), "labels is ['lsat']: give a dict such as {'lsat': 'LSAT score'}"),
+        (lambda: fs.Wording(labels={1: "LSAT"}), "labels names 1: give the name of a column"),
+        (lambda: fs.Wording(units={"x": " "}), "units['x'] is ' ': give text, such as 'grade points'"),
+        (lambda: fs.Wording(people=""), "people is '': give the word for rows in the plural"),
+        (lambda: fs.Wording(higher_is="good"), "higher_is is 'good': give 'better' or 'worse', or leave it out"),
         (lambda: fs.Search(method="climb"), "method is 'climb'"),
         (lambda: fs.Predictor(abs, input="columns"), "the predictor's input is 'columns'"),
         (lambda: fs.Predictor(abs, gradient="slopes"), "the predictor's gradient is 'slopes'"),
@@ -101,3 +106,33 @@ def test_bounds_are_part_of_what_a_summary_says(audit):
     for text in (curve.summary(), curve.points[-1].summary(), curve.to_markdown()):
         assert "x from -0.05 to 0.05" in " ".join(text.split())
     assert "within p_max = 0.3 and bounds, the largest budget searched" in " ".join(curve.summary().split())
+
+
+# ---------------------------------------------------------------- words
+
+WORDS = {"labels": {"x": "first test"}, "units": {"y": "points"}, "people": "students", "higher_is": "better"}
+
+
+def fit_with(words, **options):
+    frame = fs.datasets.simulate(GRAPH, 120, random_state=0).frame
+    return fs.Audit.fit(frame, GRAPH, max_degree=1, penalty=1, random_state=0, **options, **words)
+
+
+def test_words_change_no_number_and_are_kept_by_refits_and_what_is_held_out():
+    plain, worded = fit_with({}), fit_with(WORDS)
+    assert worded.settings.wording == fs.Wording(**WORDS)
+    assert plain.settings.wording == fs.Wording()
+    assert plain.settings == worded.settings
+    assert plain.cfu({PAIR: 0.4}) == worded.cfu({PAIR: 0.4})
+    held_out = fit_with(WORDS, holdout=0.4)
+    others = [worded.refit(penalty=2), worded.refit(keep=np.arange(120) < 80), worded.robust(0.2, 5), held_out]
+    assert [other.settings.wording for other in others] == [fs.Wording(**WORDS)] * 4
+
+
+def test_words_about_columns_that_are_not_there_are_refused_with_the_nearest_name():
+    frame = fs.datasets.simulate(GRAPH, 120, random_state=0).frame.rename(columns={"x": "income"})
+    graph = fs.CausalGraph.parse("a -> income, z", protected="a", outcome="y")
+    for key in ("labels", "units"):
+        message = f"{key} names 'incme', which is not a column of the data; did you mean 'income'?"
+        with pytest.raises(fs.SettingError, match=re.escape(message)):
+            fs.Audit.fit(frame, graph, **{key: {"incme": "Income"}})

@@ -12,7 +12,7 @@ from fairstress.errors import (
     Status,
 )
 from fairstress.inputs.graph import CausalGraph
-from fairstress.options import Pairwise, Predictor, Robust, Search, Spectral
+from fairstress.options import Pairwise, Predictor, Robust, Search, Spectral, Wording
 from fairstress.resampling import Bootstrap, ReplicateWeights
 from fairstress.version import __version__
 
@@ -39,6 +39,7 @@ __all__ = [
     "SettingError",
     "Spectral",
     "Status",
+    "Wording",
     "__version__",
     "datasets",
     "results",

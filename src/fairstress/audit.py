@@ -60,13 +60,14 @@ from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.data import read_table
 from fairstress.inputs.folds import Folds
+from fairstress.inputs.frames import column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
 from fairstress.model.user_predictor import DIGITS, read_user_predictor
 from fairstress.model.view import RawColumns
-from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust
+from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust, read_wording
 from fairstress.progress import Progress
 from fairstress.resampling import N_BOOT, Bootstrap
 from fairstress.threads import one_thread
@@ -165,6 +166,10 @@ class Audit:
         predictor: Predictor | Any = None,
         measure: str | float | Callable[[Array, Array], float] = "squared",
         robust: Robust | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        people: str = "people",
+        higher_is: str | None = None,
         random_state: int | None = None,
         progress: Progress | None = None,
     ) -> Audit:
@@ -240,6 +245,14 @@ class Audit:
         robust
             A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: audit the robust predictor that it describes in
             place of the fair one. Default: the fair one.
+        labels
+            Names under which results show columns, such as ``{"lsat": "LSAT score"}``; default the columns' own.
+        units
+            Units of columns, such as ``{"zfya": "grade points"}``; default none.
+        people
+            What rows are, in the plural, such as ``"students"`` or ``"towns"``; default ``"people"``.
+        higher_is
+            Whether a higher outcome is ``"better"`` or ``"worse"`` for people; default None, not said.
         random_state
             Seed of every step that draws random numbers and of the folds, default None, which is 0 for the folds.
             Fitting draws none, but your own estimator may.
@@ -294,6 +307,7 @@ class Audit:
             measure=read_measure(measure),
             embedding=embedding or Polynomial.of,
             user_predictor=read_user_predictor(option, seed),
+            wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
         wanted = None if robust is None else read_robust(robust)
         audit = cls(build(fitted_to, settings, folds, progress=progress))
@@ -1435,6 +1449,11 @@ def _read_keep(keep: ArrayLike) -> NDArray[np.bool_]:
     if rows.dtype != np.bool_:
         raise SettingError(f"keep holds values of type {rows.dtype}: give True or False for each row")
     return rows
+
+
+def _columns_of(frame: Any) -> list[str]:
+    """Name the columns of a table, or of the first of several completed ones."""
+    return column_names(frame[0] if isinstance(frame, list | tuple) else frame)
 
 
 def _optional(read: Callable[[Any, str], Any], value: Any, name: str) -> Any:

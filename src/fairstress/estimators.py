@@ -64,6 +64,10 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         mixed: str = "residual",
         ordered_residuals: str = "expected",
         robust: Robust | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+        people: str = "people",
+        higher_is: str | None = None,
         random_state: int | None = None,
     ) -> None:
         self.graph = graph
@@ -86,6 +90,10 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         self.mixed = mixed
         self.ordered_residuals = ordered_residuals
         self.robust = robust
+        self.labels = labels
+        self.units = units
+        self.people = people
+        self.higher_is = higher_is
         self.random_state = random_state
 
     @abstractmethod
@@ -216,6 +224,8 @@ class CounterfactuallyFairRegressor(RegressorMixin, _CounterfactuallyFair):
     robust
         A `Robust` value, such as ``Robust(p_max=0.3, weight=10)``: predict by the robust predictor that it describes. A
         classifier's audit is then on the scale of log-odds. Default: the fair predictor.
+    labels, units, people, higher_is
+        Words in which results of the audit speak of columns and people: see `Audit.fit`. They change no number.
 
     Attributes
     ----------

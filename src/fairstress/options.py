@@ -7,12 +7,12 @@ are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, did_you_mean
 
 Pair = tuple[str, str]
 Bounds = Mapping[Pair, tuple[float, float]]
@@ -22,6 +22,7 @@ PROBABILITY, LOG_ODDS = "probability", "log-odds"  # scales on which predictions
 AUTOGRAD, DIFFERENCES, NO_GRADIENT = "autograd", "differences", "none"  # where derivatives come from
 GRADIENTS = (AUTOGRAD, DIFFERENCES, NO_GRADIENT)
 SEARCH, ASCENT = "search", "ascent"  # how the worst case is sought
+BETTER, WORSE = "better", "worse"  # what a higher outcome is for people
 
 
 # ---------------------------------------------------------------- numbers
@@ -409,3 +410,97 @@ def read_robust(robust: Any) -> Robust:
     if not isinstance(robust, Robust):
         raise SettingError(f"robust is {robust!r}: give a value such as Robust(p_max=0.3, weight=10)")
     return robust
+
+
+# ---------------------------------------------------------------- words
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Words in which results speak of columns and people; they change no number.
+
+    Parameters
+    ----------
+    labels
+        ``{column: name to show}``, such as ``{"lsat": "LSAT score"}``; default the columns' own names.
+    units
+        ``{column: unit}``, such as ``{"zfya": "grade points"}``; default none.
+    people
+        What rows are, in the plural, such as ``"students"`` or ``"towns"``; default ``"people"``.
+    higher_is
+        Whether a higher outcome, and so a higher prediction, is ``"better"`` or ``"worse"`` for people; default None,
+        not said.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> wording = fs.Wording(labels={"lsat": "LSAT score"}, units={"zfya": "grade points"}, people="students")
+    >>> wording.label("lsat"), wording.label("ugpa"), wording.unit("zfya")
+    ('LSAT score', 'ugpa', 'grade points')
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    units: Mapping[str, str] = field(default_factory=dict, hash=False)
+    people: str = "people"
+    higher_is: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", _read_words_by_column(self.labels, "labels", {"lsat": "LSAT score"}))
+        object.__setattr__(self, "units", _read_words_by_column(self.units, "units", {"zfya": "grade points"}))
+        if not _is_word(self.people):
+            raise SettingError(f"people is {self.people!r}: give the word for rows in the plural, such as 'students'")
+        if self.higher_is not in (BETTER, WORSE, None):
+            raise SettingError(f"higher_is is {self.higher_is!r}: give '{BETTER}' or '{WORSE}', or leave it out")
+
+    def label(self, name: str) -> str:
+        """The name under which a column is shown: its label, or else its own.
+
+        Parameters
+        ----------
+        name
+            Name of the column.
+        """
+        return self.labels.get(name, name)
+
+    def unit(self, name: str) -> str:
+        """The unit of a column; empty where none was given.
+
+        Parameters
+        ----------
+        name
+            Name of the column.
+        """
+        return self.units.get(name, "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, as saved results and settings files have them."""
+        words = {"labels": dict(self.labels), "units": dict(self.units)}
+        return {**words, "people": self.people, "higher_is": self.higher_is}
+
+
+def read_wording(labels: Any, units: Any, people: Any, higher_is: Any, columns: Iterable[str]) -> Wording:
+    """Turn an analyst's words into a value; labels and units must name columns."""
+    wording = Wording({} if labels is None else labels, {} if units is None else units, people, higher_is)
+    known = list(columns)
+    for key, words in (("labels", wording.labels), ("units", wording.units)):
+        for name in words:
+            if name not in known:
+                raise SettingError(
+                    f"{key} names '{name}', which is not a column of the data{did_you_mean(name, known)}"
+                )
+    return wording
+
+
+def _read_words_by_column(words: Any, key: str, example: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(words, Mapping):
+        raise SettingError(f"{key} is {words!r}: give a dict such as {example}, or leave it out")
+    for name, word in words.items():
+        if not isinstance(name, str):
+            raise SettingError(f"{key} names {name!r}: give the name of a column")
+        if not _is_word(word):
+            raise SettingError(f"{key}['{name}'] is {word!r}: give text, such as {next(iter(example.values()))!r}")
+    return dict(words)
+
+
+def _is_word(word: Any) -> bool:
+    return isinstance(word, str) and bool(word.strip())

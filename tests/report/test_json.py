@@ -54,6 +54,7 @@ def as_schema_2(results):
         part["budget"] = part["budget"]["kind"]
     for row in old["benchmarks"]:
         row["left_out"] = row.pop("omitted")
+    del old["wording"]
     return {**old, "schema": 2}
 
 
@@ -96,11 +97,12 @@ def test_results_from_before_kinds_are_drawn_with_the_same_answers(demonstration
 # ---------------------------------------------------------------- documentation
 
 NAMED = {"settings.degrees", "model_a.scales", "baselines"}
+BY_COLUMN = {"wording.labels", "wording.units"}  # which may be empty
 
 
 def keys(value, at=""):
     """Paths to everything in some results; ``[]`` is an entry of a list, ``*`` a name of the analyst's."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and at not in BY_COLUMN:
         for name, part in value.items():
             yield from keys(part, f"{at}.*" if at in NAMED else f"{at}.{name}".lstrip("."))
     elif isinstance(value, list) and value and isinstance(value[0], dict):

@@ -16,7 +16,7 @@ from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.predictor import ANALYTIC
 from fairstress.model.user_predictor import UserPredictor
 from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, not_negative, whole_number
+from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, not_negative, whole_number
 
 EXPECTED, LEAVE_OUT = "expected", "leave out"
 
@@ -52,6 +52,7 @@ class Settings:
     own_penalties: dict[str, float] = field(default_factory=dict, hash=False)  # of features tuned on their own
     given_degrees: frozenset[str] = frozenset()  # features whose degree the analyst gave
     ordered_residuals: str = EXPECTED  # what the predictor sees of ordered features that descend from A
+    wording: Wording = field(default_factory=Wording, compare=False)  # in which results speak; it changes no number
 
     @property
     def predictor(self) -> str:

@@ -18,6 +18,7 @@ import pandas as pd
 import scipy
 
 from fairstress.errors import SettingError
+from fairstress.options import Wording
 from fairstress.report.text.limits import replication_text
 from fairstress.version import __version__
 
@@ -73,6 +74,7 @@ def results(
         "data": {**dict.fromkeys(SOURCE), **(source or {}), "date": day or date.today().isoformat(), **_data(audit)},
         "graph": _graph(audit),
         "settings": audit.settings.to_dict(),
+        "wording": audit.settings.wording.to_dict(),
         "model_a": _model(audit),
         "predictor": {
             "r2": predictor.r2,
@@ -156,7 +158,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
     if schema == 1:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
-    content = {**content, "notes": content.get("notes", [])}
+    content = {"wording": Wording().to_dict(), "notes": [], **content}
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -169,7 +171,8 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
     graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
     data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
-    return {"versions": None, "notes": [], **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
+    first = {"versions": None, "wording": Wording().to_dict(), "notes": []}
+    return {**first, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
 
 
 def _renamed(content: dict[str, Any]) -> dict[str, Any]:
