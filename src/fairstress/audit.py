@@ -34,6 +34,7 @@ from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.leakage import Leakage, leakage
 from fairstress.analyses.notes import notes
 from fairstress.analyses.people import People, people
+from fairstress.analyses.plausibility import Plausibility, plausibility
 from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
@@ -108,7 +109,7 @@ class Audit:
         `graph`, `settings`, `kinds`, `variables`, `model_a`, `baselines`, `robust_predictor`, `predictor_inputs`,
         `refit`; `fitted` holds the parts, for those who extend fairstress
     Before any curve
-        `notes`, `leakage`, `diagnostics`, `check`
+        `notes`, `plausibility`, `leakage`, `diagnostics`, `check`
     At one correlation
         `cfu`, `estimate`, `cfu_by_row`, `gradient`, `model_b`, `counterfactuals`, `imputation_deviation`
     Along one pair, or two
@@ -377,6 +378,27 @@ class Audit:
         """
         seed = self.settings.random_state if random_state is None else options.seed(random_state)
         return leakage(self.fitted, seed)
+
+    def plausibility(self, correlation: Correlation | None = None, *, leakage: Leakage | None = None) -> Plausibility:
+        """Whether counterfactual people can exist: who has a value outside the observed range, or between levels.
+
+        Parameters
+        ----------
+        correlation
+            Of the errors, as `cfu` takes it; default None, which is Model A.
+        leakage
+            What `leakage` has given, to be shown beside it; default none.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
+        >>> audit.plausibility().mostly_impossible
+        False
+        """
+        fit = None if correlation is None else model_b(self.fitted.claim, self._read(correlation))
+        return plausibility(self.fitted, fit, leakage)
 
     def diagnostics(self, correlation: Correlation | None = None, *, random_state: int | None = None) -> Diagnostics:
         """Say whether the data contradict what the audit assumes, and what to do then.

@@ -11,6 +11,7 @@ from fairstress.analyses.diagnostics.finding import Diagnostic
 from fairstress.analyses.diagnostics.influence import Influence
 from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.people import People
+from fairstress.analyses.plausibility import FeaturePlausibility, Plausibility
 from fairstress.analyses.profile import Profile
 from fairstress.analyses.robust.cuts import RobustPredictor
 from fairstress.analyses.robust.frontier import BaselinePoint, Frontier
@@ -38,6 +39,7 @@ __all__ = [
     "Diagnostics",
     "Estimate",
     "Extreme",
+    "FeaturePlausibility",
     "Finding",
     "Frontier",
     "Functional",
@@ -46,6 +48,7 @@ __all__ = [
     "Level",
     "PairAlone",
     "People",
+    "Plausibility",
     "Profile",
     "Replication",
     "ReportData",

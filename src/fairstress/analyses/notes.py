@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairstress.analyses.diagnostics.shape import scale_to_try, scales_by_group, shape_of
+from fairstress.analyses.plausibility import BAD, FEW, plausibility
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import changes, detail_error
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Equation, count_values
 
-FEW = 10  # distinct values of a number that may be levels
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
 
@@ -29,10 +29,15 @@ def notes(fitted: Fitted) -> tuple[str, ...]:
         kind = table.kinds[equation.feature]
         own = _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
         found += own
-    found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
+    found += [*_of_plausibility(fitted), *_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
     return tuple(found)
+
+
+def _of_plausibility(fitted: Fitted) -> list[str]:
+    """Features of which many people have a counterfactual value that nobody has."""
+    return [one.sentence for one in plausibility(fitted).features if one.outside > BAD]
 
 
 def _of_sample(fitted: Fitted) -> list[str]:

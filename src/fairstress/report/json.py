@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fairstress.analyses.decisions import Decisions, Extreme
     from fairstress.analyses.diagnostics.result import Diagnostics
     from fairstress.analyses.leakage import Leakage
+    from fairstress.analyses.plausibility import Plausibility
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
@@ -422,3 +423,13 @@ def _plain(value: Any) -> Any:
     if isinstance(plain, float) and not np.isfinite(plain):
         return None
     return plain if isinstance(plain, str | int | float | bool | None) else str(plain)
+
+
+def plausibility_results(found: Plausibility) -> dict[str, Any]:
+    """Gather what is impossible about counterfactual people in plain types."""
+    return {
+        "impossible": found.impossible,
+        "mostly_impossible": found.mostly_impossible,
+        "auc": found.auc,
+        "features": [asdict(one) for one in found.features],
+    }
