@@ -56,7 +56,10 @@ def test_a_value_that_makes_no_sense_is_refused_when_it_is_made(make, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda audit: audit.worst_case(0.3, budget=None), "budget is None: give 'pairwise' or 'spectral'"),
+        (
+            lambda audit: audit.worst_case(0.3, budget=None),
+            "budget is None: give 'pairwise', 'spectral' or 'single cause'",
+        ),
         (lambda audit: audit.worst_case(0.3, search="ascent"), "search is 'ascent': give a value such as Search"),
         (lambda audit: audit.worst_case("0.3"), "p_max is '0.3'"),
         (lambda audit: audit.breaking_point(0.1, highest="0.5"), "highest is '0.5'"),
@@ -76,7 +79,7 @@ def test_an_argument_that_makes_no_sense_is_refused_with_a_sentence(audit, ask, 
 
 
 def test_strings_are_short_forms_of_the_defaults(audit):
-    for short, value in (("pairwise", fs.Pairwise()), ("spectral", fs.Spectral())):
+    for short, value in (("pairwise", fs.Pairwise()), ("spectral", fs.Spectral()), ("single cause", fs.SingleCause())):
         one, other = (audit.worst_case(0.3, budget=budget) for budget in (short, value))
         assert one.budget == other.budget == value
         assert one.value == other.value

@@ -364,7 +364,7 @@ def test_a_budget_may_be_the_name_of_its_kind(plan):
             "robust = {p_max = 0.3, weight = 1, search = {methd = 1}}",
             "unknown key 'options.robust.search.methd'; did you mean 'method'?",
         ),
-        ("report", 'budget = {kind = "spectrl"}', "budget is 'spectrl': give 'pairwise' or 'spectral'"),
+        ("report", 'budget = {kind = "spectrl"}', "budget is 'spectrl': give 'pairwise', 'spectral' or 'single"),
         ("report", 'budget = {bounds = {"x z" = [0, 1]}}', "'report.budget.bounds' names 'x z': give two names joined"),
         ("report", 'budget = {bounds = {"x <-> z" = [1]}}', "the bounds of x <-> z are [1]: give a lower and an upper"),
         ("report", "search = {starts = 0}", "starts is 0: give a whole number of at least 1"),

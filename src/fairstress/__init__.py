@@ -12,7 +12,7 @@ from fairstress.errors import (
     Status,
 )
 from fairstress.inputs.graph import CausalGraph
-from fairstress.options import Pairwise, Predictor, Robust, Search, Spectral, Wording
+from fairstress.options import Pairwise, Predictor, Robust, Search, SingleCause, Spectral, Wording
 from fairstress.resampling import Bootstrap, ReplicateWeights
 from fairstress.version import __version__
 
@@ -37,6 +37,7 @@ __all__ = [
     "Robust",
     "Search",
     "SettingError",
+    "SingleCause",
     "Spectral",
     "Status",
     "Wording",

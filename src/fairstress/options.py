@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from fairstress.errors import SettingError, did_you_mean
@@ -202,17 +203,91 @@ class Spectral:
         return self.kind
 
 
-Budget = Pairwise | Spectral
-KINDS: dict[str, type[Budget]] = {"pairwise": Pairwise, "spectral": Spectral}
+@dataclass(frozen=True, slots=True)
+class SingleCause:
+    """A budget for one hidden cause: ``P_jk = l_j l_k``, with ``l_j ** 2`` the share of error j that it explains.
+
+    The cause acts only on variables of which every two are a pair of the graph. Where not all variables in pairs are
+    such, the worst case is the largest over such groups of variables. The size of the budget, p_max elsewhere, is here
+    the largest share of any error's variance that the cause may explain.
+
+    Parameters
+    ----------
+    caps
+        ``{variable: share}``, the largest share for some variables whatever the size of the budget; default none. A
+        hidden cause such as ancestry may explain nearly all of race's error and little of a grade's.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> fs.SingleCause(caps={"race": 0.9})
+    SingleCause(caps={'race': 0.9})
+    >>> print(fs.SingleCause())
+    single cause
+    """
+
+    kind: ClassVar[str] = "single cause"  # its short form
+    bounds: ClassVar[Bounds] = MappingProxyType({})  # none: what limits a cause are its shares
+    least_size: ClassVar[float] = 0.0  # the smallest size that can be asked for
+    caps: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caps", _read_caps(self.caps))
+
+    def cap(self, variable: str, size: float) -> float:
+        """The largest share of one variable's error that the cause may explain.
+
+        Parameters
+        ----------
+        variable
+            Its name.
+        size
+            Size of the budget.
+        """
+        return self.caps.get(variable, size)
+
+    def floor(self, p_max: float, n_pairs: int) -> float:
+        """A number that no eigenvalue of P lies below: P is ``I - diag(l^2) + l l'``.
+
+        Parameters
+        ----------
+        p_max
+            Size of the budget.
+        n_pairs
+            How many pairs are free.
+        """
+        return 1 - max(p_max, *self.caps.values()) if self.caps else 1 - p_max
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, as saved results and settings files have them."""
+        return {"kind": self.kind, "caps": dict(self.caps)}
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+Budget = Pairwise | Spectral | SingleCause
+KINDS: dict[str, type[Budget]] = {"pairwise": Pairwise, "spectral": Spectral, "single cause": SingleCause}
 
 
 def read_budget(budget: Any) -> Budget:
     """Turn an analyst's budget, a value or the name of its kind, into a value."""
-    if isinstance(budget, Pairwise | Spectral):
+    if isinstance(budget, Budget):
         return budget
     if isinstance(budget, str) and budget in KINDS:
         return KINDS[budget]()
-    raise SettingError(f"budget is {budget!r}: give 'pairwise' or 'spectral', or a value such as Pairwise(bounds=...)")
+    raise SettingError(
+        f"budget is {budget!r}: give 'pairwise', 'spectral' or 'single cause', or a value such as Pairwise(bounds=...)"
+    )
+
+
+def _read_caps(caps: Any) -> dict[str, float]:
+    if not isinstance(caps, Mapping):
+        raise SettingError(f"caps is {caps!r}: give {{'variable': share}}, or leave it out")
+    for name in caps:
+        if not isinstance(name, str):
+            raise SettingError(f"caps names {name!r}: give the name of a variable")
+    return {name: share(value, f"the cap of {name}", "share of variance") for name, value in caps.items()}
 
 
 def _read_bounds(bounds: Any) -> dict[Pair, tuple[float, float]]:

@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from fairstress.inputs.folds import CONTIGUOUS
 from fairstress.inputs.frames import check_unique
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import read_words
-from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, Spectral, read_budget
+from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, SingleCause, Spectral, read_budget
 from fairstress.progress import Progress
 from fairstress.resampling import Bootstrap, read_bootstrap
+from fairstress.search.causes import check_caps
 
 _KEYS: dict[str, tuple[type, ...]] = {
     "data": (str, list),
@@ -94,7 +95,12 @@ _ROBUST: dict[str, tuple[type, ...]] = {
     "budget": (str, dict),
     "search": (dict,),
 }
-_BUDGET: dict[str, tuple[type, ...]] = {"kind": (str,), "min_eigenvalue": (int, float), "bounds": (dict,)}
+_BUDGET: dict[str, tuple[type, ...]] = {
+    "kind": (str,),
+    "min_eigenvalue": (int, float),
+    "bounds": (dict,),
+    "caps": (dict,),
+}
 _SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,), "n_jobs": (int,)}
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")
@@ -340,6 +346,8 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
         read["budget"] = _budget(given, f"{prefix}budget.") if isinstance(given, dict) else read_budget(given)
         for pair in read["budget"].bounds:
             read_pair(pair, graph, graph.nodes)
+        if isinstance(read["budget"], SingleCause):
+            check_caps(read["budget"], [end for pair in graph.pairs for end in pair], graph.nodes)
     if "search" in read:
         _check_keys(read["search"], _SEARCH, f"{prefix}search.")
         read["search"] = Search(**read["search"])
@@ -357,6 +365,9 @@ def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
     kind = type(read_budget(table.get("kind", Pairwise.kind)))
     if kind is Spectral and "min_eigenvalue" in options:
         raise SettingError(f"'{prefix}min_eigenvalue' is for the pairwise budget: the spectral one has its own floor")
+    unknown = [key for key in options if key not in {field.name for field in fields(kind)}]
+    if unknown:
+        raise SettingError(f"'{prefix}{unknown[0]}' does not apply to the {kind.kind} budget: leave it out")
     if "bounds" in options:
         options["bounds"] = {_pair(pair, prefix): limits for pair, limits in options["bounds"].items()}
     return kind(**options)

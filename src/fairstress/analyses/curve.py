@@ -24,9 +24,8 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
-from fairstress.options import is_positive, share
+from fairstress.options import Budget, is_positive, share
 from fairstress.progress import Progress, Steps
-from fairstress.search.known import Known
 from fairstress.search.sets import read_sizes
 
 if TYPE_CHECKING:
@@ -58,12 +57,35 @@ class BreakingPoint:
     The worst case reaches 0.02 at p_max = 0.0551 (pairwise budget).
     >>> print(audit.breaking_point(50, highest=0.5))
     The worst case does not reach 50 within the budgets searched: at p_max = 0.5 (pairwise budget) it is 1.956.
+    >>> beside = audit.breaking_point("blind", budget=fs.SingleCause())
+    >>> print(f"{beside.cfu:.3f} against {beside.baseline_cfu:.3f} at the same correlation")
+    0.021 against 0.021 at the same correlation
+    >>> beside.loadings.round(3).to_dict()
+    {'a': 0.238, 'x': 0.238, 'z': 0.0}
     """
 
     p_max: float | None  # None where the level is not reached
     level: float  # a CFU
     sentence: str  # what was found, in words
     lower: float | None = None  # limit below p_max; None without replicates, or where not even the limit is reached
+    cfu: float | None = None  # of the audited predictor there, or where it came nearest if the level is not reached
+    baseline_cfu: float | None = None  # of the baseline at the same correlation, where the level is a baseline's name
+    worst: WorstCase | None = field(default=None, repr=False, compare=False)  # what was found there, in full
+
+    @property
+    def budget(self) -> Budget | None:
+        """The kind of budget, with its options."""
+        return None if self.worst is None else self.worst.budget
+
+    @property
+    def correlation(self) -> pd.DataFrame | None:
+        """The correlation of the errors there (m, m)."""
+        return None if self.worst is None else self.worst.correlation
+
+    @property
+    def loadings(self) -> pd.Series | None:
+        """How strongly the one cause acts on each error there (m,); None for budgets on pairs."""
+        return None if self.worst is None else self.worst.loadings
 
     def __str__(self) -> str:
         return self.sentence
@@ -148,6 +170,7 @@ class Curve(Tabular):
             first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
         else:
             first = self._reaching(read_level(level, self.context), steps)
+            first = _beside(first, level, self.context)
         steps.finish()
         return first
 
@@ -159,7 +182,7 @@ class Curve(Tabular):
         low = [point for point in self.points if point.p_max < reached[0].p_max]
         first = find_breaking_point(level, self.solve, low, reached[0], steps)
         sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
-        found = BreakingPoint(first.p_max, level, sentence)
+        found = BreakingPoint(first.p_max, level, sentence, cfu=first.value, worst=first)
         return _limited(found, self.replicator, self.solve, level, first, self.points)
 
     def summary(self) -> str:
@@ -251,7 +274,7 @@ def breaking_point(
     else:
         target = read_level(level, fitted.context)
         plain = curve(fitted, sizes, solve, lambda *_: steps())
-        first = replace(plain, replicator=replicator)._reaching(target, steps)
+        first = _beside(replace(plain, replicator=replicator)._reaching(target, steps), level, fitted.context)
     steps.finish()
     return first
 
@@ -327,7 +350,7 @@ def as_unfair_as(
             f"definition='{PAPER}'"
         )
     functional = RelativeCFU(baseline, f"CFU less that of the baseline {name}")
-    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={}, known=Known())
+    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={}, known={})
     compare.explore(sizes[-1])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
@@ -347,9 +370,18 @@ def _like_for_like(name: str, worst: WorstCase, ours: Claim, baseline: Claim, *,
     where = f"p_max = {worst.p_max:{'.4f' if reached else 'g'}} ({worst.budget} budget)"
     if reached:
         sentence = f"CFU reaches that of the baseline {name} at the same correlation, {level:.4g}, at {where}."
-        return BreakingPoint(worst.p_max, level, sentence)
+        return BreakingPoint(worst.p_max, level, sentence, None, cfu, level, worst)
     sentence = f"CFU does not reach that of the baseline {name} at the same correlation within the budgets searched"
-    return BreakingPoint(None, level, f"{sentence}: at {where} it comes as near as {cfu:.4g} against {level:.4g}.")
+    sentence += f": at {where} it comes as near as {cfu:.4g} against {level:.4g}."
+    return BreakingPoint(None, level, sentence, None, cfu, level, worst)
+
+
+def _beside(point: BreakingPoint, level: Any, context: Context) -> BreakingPoint:
+    """Add a baseline's own CFU at the same correlation, where its name was given for a level."""
+    if point.worst is None or level not in context.baseline_claims:
+        return point
+    baseline = context.baseline_claims[level]
+    return replace(point, baseline_cfu=evaluate_cfu(baseline, point.worst.correlation.to_numpy()).value)
 
 
 def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
@@ -357,7 +389,7 @@ def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
         f"The worst case does not reach {level:.4g} within the budgets searched: at p_max = {last.p_max:g} "
         f"({last.budget} budget) it is {last.value:.4g}."
     )
-    return BreakingPoint(None, level, sentence)
+    return BreakingPoint(None, level, sentence, cfu=last.value, worst=last)
 
 
 def read_definition(level: Any, definition: Any) -> str:

@@ -10,24 +10,26 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.bands.limits import Estimate, limit_columns
+from fairstress.analyses.benchmarks.strength import observed_correlation
 from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
-from fairstress.errors import Status
+from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.options import ASCENT, Budget, Search, read_budget, read_search, seed
+from fairstress.options import ASCENT, Budget, Search, SingleCause, read_budget, read_search, seed
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
+from fairstress.search.causes import acts_on, loadings, sets_within
 from fairstress.search.known import Known
+from fairstress.search.members import Members, cliques, free_pairs
 from fairstress.search.problem import Problem, Solution
 from fairstress.search.search import search
-from fairstress.search.sets import correlation_set
 from fairstress.search.surface import explore
 from fairstress.threads import one_thread
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
 
 SCAN = 128  # points of a search's scan
+Coordinates = tuple[object, ...]  # of the points of a set
 LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
 
@@ -92,9 +95,23 @@ class WorstCase(Tabular):
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
     estimate: Estimate | None = None  # the value with its limits, where replicates were drawn
     met: Array = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)  # (k, m, m) other points of note
+    loadings: pd.Series | None = None  # (m,) how strongly the one cause acts on each error; None for other budgets
+    clique: tuple[str, ...] = ()  # the variables that this cause can act on; none for other budgets
+    cliques: tuple[tuple[str, ...], ...] = ()  # all such groups: one cause can act on one of them only
+    observed_factor: float | None = None  # of a two-valued attribute: observed correlation over that of latent errors
+
+    @property
+    def shares(self) -> pd.Series | None:
+        """The share of each error's variance that the one cause explains; None for other budgets."""
+        return None if self.loadings is None else self.loadings**2
+
+    @property
+    def can_touch_all(self) -> bool:
+        """Whether one cause can act on all variables that stand in pairs."""
+        return len({name for pair in self.pairs for name in pair}) == len(self.clique)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row, with a column per pair."""
+        """One row, with a column per pair, and for one cause a column per variable with its share."""
         return pd.DataFrame(
             [
                 {
@@ -107,9 +124,16 @@ class WorstCase(Tabular):
                     **({} if (d := self.imputation_deviation) is None else {"imputation_deviation": d}),
                     **limit_columns(self.estimate),
                     **{f"{a} <-> {b}": self.correlation[a][b] for a, b in self.pairs},
+                    **self._share_columns(),
                 }
             ]
         )
+
+    def _share_columns(self) -> dict[str, float]:
+        if self.shares is None:
+            return {}
+        in_pairs = dict.fromkeys(name for pair in self.pairs for name in pair)
+        return {f"share of {name}": float(self.shares[name]) for name in self.shares.index if name in in_pairs}
 
     def summary(self) -> str:
         """Say in prose what was found and how sure that is."""
@@ -153,8 +177,15 @@ class Solver:
     functional: Functional = field(default_factory=CFU)
     sign: float = 1.0  # -1 for the smallest value
     completed: tuple[Claim, ...] = field(default=(), repr=False)  # the claim on each of several completed tables
-    along_line: dict[int, float] = field(default_factory=dict, repr=False)
-    known: Known = field(default_factory=Known, repr=False)
+    along_line: dict[Coordinates, dict[int, float]] = field(default_factory=dict, repr=False)  # values known already
+    known: dict[Coordinates, Known] = field(default_factory=dict, repr=False)  # the same where people have worlds
+
+    def __post_init__(self) -> None:
+        if self.search.method == ASCENT and isinstance(self.budget, SingleCause):
+            raise SettingError(
+                f"method is '{ASCENT}', the paper's Algorithm 1, which has no form for the {self.budget} budget: give "
+                "search=Search(), or another budget"
+            )
 
     @classmethod
     def of(
@@ -179,16 +210,29 @@ class Solver:
     def __call__(self, p_max: float, smaller: Sequence[WorstCase] = (), progress: Progress | None = None) -> WorstCase:
         """Search within p_max, starting also from smaller budgets' solutions."""
         steps = Steps(self.search.starts, progress) if progress else None
-        problem = self._problem(p_max, steps)
+        found = [self._within(problem, smaller) for problem in self._problems(p_max, steps)]
+        if steps:
+            steps.finish()
+        best = max(found, key=lambda one: self.sign * one.value)
+        if len(found) == 1:
+            return best
+        scanned = max(found, key=lambda one: self.sign * one.scan_value)
+        return replace(
+            best,
+            scan_value=scanned.scan_value,
+            scan_correlation=scanned.scan_correlation,
+            met=np.concatenate([one.met for one in found]),
+        )
+
+    def _within(self, problem: Problem, smaller: Sequence[WorstCase]) -> WorstCase:
+        """Search one set."""
         members = problem.members
         inherited = [members.point(point.correlation.to_numpy()) for point in smaller]
         find = algorithm1 if self.search.method == ASCENT else search
         with one_thread:  # once for all evaluations of a search
             solution = find(problem, inherited, np.random.default_rng(self.seed))
             deviation = deviation_at(self.completed, members.matrix(solution.p), self.functional)
-        if steps:
-            steps.finish()
-        return replace(_named(solution, problem, self.variables), imputation_deviation=deviation)
+        return replace(self._named(solution, problem), imputation_deviation=deviation)
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""
@@ -197,59 +241,101 @@ class Solver:
         rng = np.random.default_rng(self.seed)
         with one_thread:
             for level in range(LEVELS):
-                problem = self._problem(p_max / 2**level, None)
-                if not (problem.members.is_point or problem.known.covers(problem.members)):
-                    explore(problem, rng, all_over=level == 0)
+                for problem in self._problems(p_max / 2**level, None):
+                    if not (problem.members.is_point or problem.known.covers(problem.members)):
+                        explore(problem, rng, all_over=level == 0)
 
-    def _problem(self, p_max: float, ascended: Steps | None) -> Problem:
-        return Problem(
-            self.claim,
-            correlation_set(self.budget, p_max, self.graph, self.variables),
-            self.functional,
-            self.sign,
-            self.search.starts,
-            SCAN,
-            self.negligible,
-            along_line=self.along_line,
-            known=self.known,
-            ascended=ascended,
+    def without(self, pairs: Sequence[tuple[str, str]]) -> Solver:
+        """The same search with the correlations of some of the graph's pairs fixed at 0."""
+        fixed = {frozenset(pair) for pair in pairs}
+        if not isinstance(self.budget, SingleCause):
+            kept = {pair: limits for pair, limits in self.budget.bounds.items() if frozenset(pair) not in fixed}
+            bounds = {**kept, **dict.fromkeys(pairs, (0.0, 0.0))}
+            return replace(self, budget=replace(self.budget, bounds=bounds), along_line={})
+        graph = replace(self.graph, pairs=tuple(p for p in self.graph.pairs if frozenset(p) not in fixed))
+        left = {name for pair in graph.pairs for name in pair}
+        budget = SingleCause({name: cap for name, cap in self.budget.caps.items() if name in left})
+        return replace(self, budget=budget, graph=graph)
+
+    def _problems(self, p_max: float, ascended: Steps | None) -> list[Problem]:
+        """One problem for each set that the budget is the union of."""
+        return [
+            Problem(
+                self.claim,
+                members,
+                self.functional,
+                self.sign,
+                self.search.starts,
+                SCAN,
+                self.negligible,
+                along_line=self.along_line.setdefault(members.coordinates, {}),
+                known=self.known.setdefault(members.coordinates, Known()),
+                ascended=ascended,
+            )
+            for members in sets_within(self.budget, p_max, self.graph, self.variables)
+        ]
+
+    def _named(self, solution: Solution, problem: Problem) -> WorstCase:
+        """Put names to what a search found."""
+        members, fit = problem.members, solution.evaluation.fit
+        pairs = free_pairs(self.graph, self.variables)
+        return WorstCase(
+            functional=problem.functional.name,
+            direction="largest" if problem.sign > 0 else "smallest",
+            value=solution.evaluation.value,
+            p_max=members.p_max,
+            budget=members.budget,
+            floor=members.budget.floor(members.p_max, len(pairs)),
+            correlation=self._frame(members.matrix(solution.p)),
+            pairs=tuple((self.variables[j], self.variables[k]) for j, k in pairs),
+            log_likelihood=fit.log_likelihood,
+            log_likelihood_drop=problem.claim.model_a.log_likelihood - fit.log_likelihood,
+            min_eigenvalue=float(members.smallest_eigenvalue(solution.p)),
+            status=solution.status,
+            n_starts=solution.n_starts,
+            n_agreeing=solution.n_agreeing,
+            scan_value=solution.scan_value,
+            scan_correlation=self._frame(members.matrix(solution.scan_p)),
+            fit=fit,
+            reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
+            at_points=problem.claim.is_mixed,
+            n_points=solution.n_points,
+            protected_levels=problem.claim.protected_levels,
+            met=members.matrix(solution.met),
+            observed_factor=self._observed_factor(),
+            **self._cause(members, members.matrix(solution.p)),
         )
+
+    def _frame(self, P: Array) -> pd.DataFrame:
+        return pd.DataFrame(P, index=list(self.variables), columns=list(self.variables))
+
+    def _cause(self, members: Members, P: Array) -> dict[str, Any]:
+        """The one cause that gives P, and what such causes can act on; nothing for budgets on pairs."""
+        clique = acts_on(members)
+        if not (clique and isinstance(members.budget, SingleCause)):
+            return {}
+        caps = np.array([members.budget.cap(self.variables[j], members.p_max) for j in clique])
+        strength = np.zeros(len(self.variables))
+        strength[list(clique)] = loadings(P, clique, caps)
+        groups = cliques(free_pairs(self.graph, self.variables))
+        return {
+            "loadings": pd.Series(strength, index=list(self.variables), name="loading"),
+            "clique": self._names(clique),
+            "cliques": tuple(map(self._names, groups)),
+        }
+
+    def _observed_factor(self) -> float | None:
+        """What a correlation with the latent error of a two-valued attribute is on the attribute itself, per unit."""
+        two_valued = self.claim.has_threshold and self.claim.protected_levels == 2
+        if not two_valued or self.graph.parents(self.graph.protected):  # with parents the threshold varies by person
+            return None
+        people = self.claim.everyone
+        return observed_correlation(1.0, float(people.weight[people.a > 0].sum() / people.weight.sum()))
+
+    def _names(self, positions: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.variables[j] for j in positions)
 
     def __repr__(self) -> str:
         return (
             f"<Solver of the {'largest' if self.sign > 0 else 'smallest'} {self.functional.name}, {self.budget} budget>"
         )
-
-
-def _named(solution: Solution, problem: Problem, variables: tuple[str, ...]) -> WorstCase:
-    """Put names to what a search found."""
-    members = problem.members
-
-    def named(p: Array) -> pd.DataFrame:
-        return pd.DataFrame(members.matrix(p), index=list(variables), columns=list(variables))
-
-    fit = solution.evaluation.fit
-    return WorstCase(
-        functional=problem.functional.name,
-        direction="largest" if problem.sign > 0 else "smallest",
-        value=solution.evaluation.value,
-        p_max=members.p_max,
-        budget=members.budget,
-        floor=members.floor,
-        correlation=named(solution.p),
-        pairs=tuple((variables[j], variables[k]) for j, k in members.pairs),
-        log_likelihood=fit.log_likelihood,
-        log_likelihood_drop=problem.claim.model_a.log_likelihood - fit.log_likelihood,
-        min_eigenvalue=float(members.smallest_eigenvalue(solution.p)),
-        status=solution.status,
-        n_starts=solution.n_starts,
-        n_agreeing=solution.n_agreeing,
-        scan_value=solution.scan_value,
-        scan_correlation=named(solution.scan_p),
-        fit=fit,
-        reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
-        at_points=problem.claim.is_mixed,
-        n_points=solution.n_points,
-        protected_levels=problem.claim.protected_levels,
-        met=members.matrix(solution.met),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -32,7 +32,7 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.audit import Audit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
-from fairstress.options import RESIDUALS, Bounds, Budget, Search, flag, is_positive, read_budget, read_search, share
+from fairstress.options import RESIDUALS, Budget, Search, flag, is_positive, read_budget, read_search, share
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
@@ -297,17 +297,10 @@ def _pairs(audit: Audit, p_max: float, solve: Solver, steps: Steps) -> tuple[Pai
         return ()
     alone = []
     for pair in free:
-        others = {other: (0.0, 0.0) for other in free if other != pair}
-        limits = [_with_fixed(solve.budget, fixed) for fixed in (others, {pair: (0.0, 0.0)})]
-        found = (replace(solve, budget=budget, along_line={})(p_max) for budget in steps.each(limits))
+        others = [other for other in free if other != pair]
+        found = (solve.without(fixed)(p_max) for fixed in steps.each((others, [pair])))
         alone.append(PairAlone(pair, *found))
     return tuple(alone)
-
-
-def _with_fixed(budget: Budget, fixed: Bounds) -> Budget:
-    """A budget with some pairs fixed, whatever its own bounds say of them."""
-    kept = {pair: limits for pair, limits in budget.bounds.items() if not {pair, pair[::-1]} & set(fixed)}
-    return replace(budget, bounds={**kept, **fixed})
 
 
 def _benchmarks(audit: Audit, steps: Steps) -> tuple[Benchmarks | None, str]:

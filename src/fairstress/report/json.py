@@ -160,6 +160,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
     content = {"wording": Wording().to_dict(), "notes": [], **content}
+    content = _with_causes(content)
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -190,6 +191,17 @@ def _renamed(content: dict[str, Any]) -> dict[str, Any]:
         rows = content["benchmarks"]
         renamed["benchmarks"] = [{columns.get(key, key): value for key, value in row.items()} for row in rows]
     return renamed
+
+
+def _with_causes(content: dict[str, Any]) -> dict[str, Any]:
+    """Worst cases of a version that knew no budget in terms of causes get its fields, empty."""
+    empty: dict[str, Any] = {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
+    filled = {**content}
+    if content.get("agreed"):
+        filled["agreed"] = {**empty, **content["agreed"]}
+    if content.get("curve"):
+        filled["curve"] = {**content["curve"], "points": [{**empty, **p} for p in content["curve"]["points"]]}
+    return filled
 
 
 def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -361,6 +373,10 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
         "budget": worst.budget.to_dict(),
         "floor": worst.floor,
         "correlation": worst.correlation.to_numpy().tolist(),
+        "loadings": None if worst.loadings is None else worst.loadings.tolist(),
+        "clique": list(worst.clique),
+        "cliques": [list(group) for group in worst.cliques],
+        "observed_factor": worst.observed_factor,
         "log_likelihood_drop": worst.log_likelihood_drop,
         "min_eigenvalue": worst.min_eigenvalue,
         "status": str(worst.status),

@@ -18,6 +18,7 @@ from fairstress.claim.evaluate import evaluate
 from fairstress.errors import SettingError, Status
 from fairstress.inputs.rows import Array, sample
 from fairstress.model.system import system_of_batch
+from fairstress.search.members import cliques
 from fairstress.search.problem import Problem, Solution
 from fairstress.search.sets import CorrelationSet
 
@@ -34,7 +35,7 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
             "method is 'ascent', which follows a gradient, but the predictor has none: give search=Search(), or "
             "gradient='differences' if the predictor is smooth"
         )
-    members = problem.members
+    members = _members(problem)
     mask = _cliques(members)
     follows = bool(inherited) and bool(inherited[-1].any()) and members.p_max > 0  # from 0 no step would lead away
     L = _from_point(inherited[-1], members, mask) if follows else _small(mask, rng)
@@ -59,9 +60,14 @@ def _matrix(L: Array, members: CorrelationSet) -> Array:
     return members.matrix(np.clip(members.point(P), members.low, members.high))
 
 
+def _members(problem: Problem) -> CorrelationSet:
+    assert isinstance(problem.members, CorrelationSet)  # whoever asks has looked at the budget
+    return problem.members
+
+
 def _slope(problem: Problem, L: Array) -> Array:
     """Derivative of log CFU by L: with T = p_max G o (1 - tanh^2) for G the derivative by P, ``(T + T') L``."""
-    members = problem.members
+    members = _members(problem)
     try:
         value, g, _ = problem.value_and_gradient(members.point(_matrix(L, members)))
     except np.linalg.LinAlgError:
@@ -75,12 +81,8 @@ def _slope(problem: Problem, L: Array) -> Array:
 
 def _cliques(members: CorrelationSet) -> Array:
     """(m, c) which entries of L are free: per clique of the free pairs as many columns as it has members."""
-    import networkx as nx
-
-    graph: nx.Graph[int] = nx.Graph(list(members.pairs))
-    graph.add_nodes_from(range(members.size))
     columns = []
-    for clique in sorted(sorted(c) for c in nx.find_cliques(graph)):
+    for clique in cliques(members.pairs, range(members.size)):
         inside = np.isin(np.arange(members.size), clique).astype(float)
         columns += [inside] * len(clique)
     return np.column_stack(columns)

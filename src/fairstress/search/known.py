@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairstress.inputs.rows import Array
-from fairstress.search.sets import CorrelationSet
+from fairstress.search.members import Members
 
 WIDER = 3.1  # times as wide as a set a box may be whose points tell enough about it
 
@@ -21,7 +21,7 @@ class Known:
     led: list[bool] = field(default_factory=list)  # whether a surface led there
     explored: list[tuple[Array, Array]] = field(default_factory=list)  # boxes, by lower and upper ends
 
-    def covers(self, members: CorrelationSet) -> bool:
+    def covers(self, members: Members) -> bool:
         """Whether a box was explored that holds the set and is not much wider."""
         width = members.high - members.low
         for low, high in self.explored:
@@ -30,7 +30,7 @@ class Known:
                 return True
         return False
 
-    def within(self, members: CorrelationSet) -> tuple[Array, Array, Array]:
+    def within(self, members: Members) -> tuple[Array, Array, Array]:
         """The points that belong to a set, their values, and 1 where a surface led to them, otherwise 0."""
         points, values, led = np.array(self.points), np.array(self.values), np.array(self.led, dtype=float)
         inside = np.asarray(members.contains(points))

@@ -17,7 +17,7 @@ from fairstress.inputs.rows import Array, sample
 from fairstress.model.fit import Fit
 from fairstress.options import DIFFERENCES
 from fairstress.search.known import Known
-from fairstress.search.sets import CorrelationSet
+from fairstress.search.members import Members
 
 SAMPLE = 4096  # people in a sample of the rows
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
@@ -28,7 +28,7 @@ class Problem:
     """What to maximise (sign +1) or minimise (sign -1), where, and how hard to look."""
 
     claim: Claim
-    members: CorrelationSet  # where
+    members: Members  # where
     functional: Functional
     sign: float
     starts: int
@@ -49,7 +49,7 @@ class Problem:
         P = self.members.matrix(p)
         at = evaluate(self.claim, P, self.functional, gradient=True, check_minima=False, start=start)
         assert at.gradient is not None  # whoever asks has looked at has_slopes
-        g = self.members.point(at.gradient + at.gradient.T)
+        g = self.members.pull_back(p, at.gradient + at.gradient.T)
         return self.sign * at.value, self.sign * g, at.fit
 
     @property

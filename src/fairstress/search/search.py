@@ -19,6 +19,8 @@ import numpy as np
 from fairstress.claim.evaluate import evaluate
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
+from fairstress.search.box import climb_box
+from fairstress.search.causes import CauseSet
 from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
 from fairstress.search.problem import End, Problem, Solution
@@ -47,7 +49,7 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         points = np.array([members.project(members.centre())])
         on_scan = problem.values(points)
         ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
-    elif len(members.pairs) == 1:
+    elif members.low.size == 1:
         points, on_scan = line(problem)
         ends = peaks(problem, points, on_scan)
     else:
@@ -130,7 +132,7 @@ def _climbed_on(problem: Problem, end: End) -> End:
 def _ascend(problem: Problem, p: Array) -> End:
     """One ascent, with derivatives where there are any."""
     if problem.has_slopes:
-        end = climb(problem, p)
+        end = climb_box(problem, p) if isinstance(problem.members, CauseSet) else climb(problem, p)
     else:
         end = pattern_search(problem, p, FIRST if problem.precision >= ROUGH else 2 * ROUGH)
     if problem.ascended:
@@ -178,36 +180,12 @@ def _from_starts(
 
 
 def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:
-    """The best sign pattern of each class that mirror images cannot leave, as many as there are starts.
-
-    ``D P D`` keeps the product of signs around each cycle of pairs. With the signs along a spanning forest turned to +,
-    what is left of the others tells the class.
-    """
-    forest, joined = [], {j: {j} for j in range(problem.members.size)}
-    for i, (j, k) in enumerate(problem.members.pairs):
-        if joined[j] is not joined[k]:
-            forest.append(i)
-            joined[j] |= joined[k]
-            for other in joined[k]:
-                joined[other] = joined[j]
+    """The best sign pattern of each class that mirror images cannot leave, as many as there are starts."""
     best: dict[tuple[float, ...], int] = {}
+    classes = problem.members.classes(signs)
     for i in np.argsort(-values, kind="stable"):
-        best.setdefault(_class(problem, signs[i], forest), int(i))
+        best.setdefault(classes[i], int(i))
     return list(best.values())[: problem.starts]
-
-
-def _class(problem: Problem, signs: Array, forest: Sequence[int]) -> tuple[float, ...]:
-    """Signs of all pairs after variables are turned such that those of the forest are +."""
-    turn = np.zeros(problem.members.size)  # 0 where not yet known
-    for root in range(problem.members.size):
-        turn[root] = turn[root] or 1.0
-        for _ in forest:  # the forest's edges may come in any order
-            for i in forest:
-                j, k = problem.members.pairs[i]
-                turn[k] = turn[k] or turn[j] * signs[i]
-                turn[j] = turn[j] or turn[k] * signs[i]
-    j, k = np.transpose(problem.members.pairs)
-    return tuple((signs * turn[j] * turn[k]).tolist())
 
 
 def _mirror_images(problem: Problem, ends: Sequence[End]) -> Array:
@@ -238,10 +216,10 @@ def _apart(problem: Problem, points: Array, values: Array, count: int, known: Ar
 
 def _signs(problem: Problem, rng: np.random.Generator) -> Array:
     """All sign patterns of few pairs; of many, those that a quadratic model finds best, and random ones."""
-    q = len(problem.members.pairs)
+    q = problem.members.low.size
     if q <= ALL_SIGNS:
         return np.array(list(itertools.product([-1.0, 1.0], repeat=q)))
-    if not problem.has_slopes:
+    if not problem.has_slopes or isinstance(problem.members, CauseSet):  # whose centre is stationary
         return np.asarray(rng.choice([-1.0, 1.0], (8 * problem.starts, q)), dtype=float)
     g, H = _quadratic(problem)
     random = rng.choice([-1.0, 1.0], (4 * problem.starts, q))
@@ -253,7 +231,7 @@ def _signs(problem: Problem, rng: np.random.Generator) -> Array:
 
 def _quadratic(problem: Problem) -> tuple[Array, Array]:
     """Gradient and Hessian (q, q) at the centre, by differences of exact gradients."""
-    centre, q = problem.members.project(problem.members.centre()), len(problem.members.pairs)
+    centre, q = problem.members.project(problem.members.centre()), problem.members.low.size
     h = 0.02 * float((problem.members.high - problem.members.low).max())
     g = problem.value_and_gradient(centre)[1]
     H = np.array([problem.value_and_gradient(centre + h * np.eye(q)[i])[1] - g for i in range(q)]) / h

@@ -1,7 +1,7 @@
-"""The convex sets of correlations within which the worst case is sought: what a budget of some size allows.
+"""The convex sets of correlations within which the worst case is sought: what budgets on pairs allow.
 
 A point of a set is the vector p of the free pairs' correlations; ``matrix(p)`` has 1 on its diagonal, p at the pairs
-and exact zeros elsewhere. Both kinds of budget are a box and a floor under the smallest eigenvalue::
+and exact zeros elsewhere. Both kinds are a box and a floor under the smallest eigenvalue::
 
     pairwise   |p| <= p_max,  lambda_min(P) >= min_eigenvalue  (where two or more pairs are free)
     spectral   P = (1 - p_max) I + p_max R for a correlation matrix R, that is  lambda_min(P) >= 1 - p_max
@@ -20,11 +20,10 @@ from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.options import Budget, share
+from fairstress.search.members import Position, even, free_pairs
 
 SLACK = 1e-10  # a point is kept this far inside the eigenvalue floor, so that rounding does not put it outside
 MAX_ROUNDS = 2000  # of Dykstra's projection
-
-Position = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +37,11 @@ class CorrelationSet:
     low: Array  # (q,)
     high: Array  # (q,)
     floor: float  # least eigenvalue
+
+    @property
+    def coordinates(self) -> tuple[object, ...]:
+        """What the numbers of a point stand for."""
+        return self.pairs
 
     @property
     def is_point(self) -> bool:
@@ -56,6 +60,10 @@ class CorrelationSet:
         """The free pairs' entries of symmetric matrices (..., m, m), as (..., q)."""
         j, k = np.transpose(self.pairs)
         return np.asarray(P[..., j, k])
+
+    def pull_back(self, p: Array, G: Array) -> Array:
+        """Derivative (q,) at a point of a function whose derivative by each pair's correlation is in G (m, m)."""
+        return self.point(G)
 
     def smallest_eigenvalue(self, p: Array) -> Any:
         """lambda_min of the matrices of points (..., q)."""
@@ -112,12 +120,40 @@ class CorrelationSet:
         """Points on the boundary (s, q) in the directions of sign patterns (s, q)."""
         return np.array([self.project(np.where(s > 0, self.high, self.low)) for s in signs])
 
+    def classes(self, signs: Array) -> list[tuple[float, ...]]:
+        """The class of each sign pattern (s, q); mirror images ``D P D`` do not leave theirs.
+
+        They keep the product of signs around each cycle of pairs. With the signs along a spanning forest turned to +,
+        what is left of the others tells the class.
+        """
+        forest, joined = [], {j: {j} for j in range(self.size)}
+        for i, (j, k) in enumerate(self.pairs):
+            if joined[j] is not joined[k]:
+                forest.append(i)
+                joined[j] |= joined[k]
+                for other in joined[k]:
+                    joined[other] = joined[j]
+        return [self._class(s, forest) for s in signs]
+
+    def _class(self, signs: Array, forest: Sequence[int]) -> tuple[float, ...]:
+        """Signs of all pairs after variables are turned such that those of the forest are +."""
+        turn = np.zeros(self.size)  # 0 where not yet known
+        for root in range(self.size):
+            turn[root] = turn[root] or 1.0
+            for _ in forest:  # the forest's edges may come in any order
+                for i in forest:
+                    j, k = self.pairs[i]
+                    turn[k] = turn[k] or turn[j] * signs[i]
+                    turn[j] = turn[j] or turn[k] * signs[i]
+        j, k = np.transpose(self.pairs)
+        return tuple((signs * turn[j] * turn[k]).tolist())
+
     def scan(self, count: int, rng: np.random.Generator) -> Array:
         """Points (count, q) spread over the whole set.
 
         A sequence of low discrepancy in the box, as far as it lies in the set; hit and run for the rest.
         """
-        unit = (np.arange(1, 4 * count + 1)[:, None] * _golden(len(self.pairs)) + rng.random(len(self.pairs))) % 1
+        unit = even(4 * count, len(self.pairs), rng)
         points = self.low + unit * (self.high - self.low)
         inside = points[self.contains(points, tolerance=-SLACK)][:count]
         return np.concatenate([inside, self._hit_and_run(count - len(inside), rng)])
@@ -154,14 +190,6 @@ def _raise_eigenvalues(S: Array, floor: float) -> Array:
     return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)
 
 
-def _golden(q: int) -> Array:
-    """Steps of the sequence ``i alpha mod 1``: reciprocal powers of the root of ``x^(q+1) = x + 1``."""
-    root = 2.0
-    for _ in range(60):
-        root = (1 + root) ** (1 / (q + 1))
-    return np.asarray(root ** -np.arange(1.0, q + 1))
-
-
 # ---------------------------------------------------------------- checks
 
 
@@ -170,13 +198,7 @@ def correlation_set(budget: Budget, p_max: float, graph: CausalGraph, variables:
 
     Pairs of the graph whose ends are all ``variables`` are free; every other correlation is exactly 0.
     """
-    p_max = share(p_max, "p_max")
-    names = [pair for pair in graph.pairs if all(end in variables for end in pair)]
-    if not names:
-        raise SettingError(
-            "the graph names no pair of features: add 'a <-> b' for errors that may share a hidden cause"
-        )
-    pairs = tuple((variables.index(a), variables.index(b)) for a, b in names)
+    p_max, pairs = share(p_max, "p_max"), free_pairs(graph, variables)
     low, high = _limits(budget, p_max, pairs, graph, variables)
     floor = budget.floor(p_max, len(pairs))
     members = CorrelationSet(budget, p_max, pairs, len(variables), low, high, floor)

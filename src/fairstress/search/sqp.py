@@ -24,9 +24,11 @@ def climb(problem: Problem, p: Array) -> End:
     """
     from scipy import optimize  # takes long to import, and only searches need it
 
+    members = problem.members
+    assert isinstance(members, CorrelationSet)  # other sets have a chart of their own
     start = float(problem.values(p[None])[0])
-    chart, unit = _Chart(problem.members), 1 / max(abs(start), 1e-300)
-    look = problem.members.loosened()  # on the way the zeros need not hold yet, and without them P may not be definite
+    chart, unit = _Chart(members), 1 / max(abs(start), 1e-300)
+    look = members.loosened()  # on the way the zeros need not hold yet, and without them P may not be definite
 
     last: Fit | None = None
 
@@ -37,13 +39,13 @@ def climb(problem: Problem, p: Array) -> End:
 
     result = optimize.minimize(  # type: ignore[call-overload]
         loss,
-        chart.coordinates(0.99 * p + 0.01 * problem.members.centre()),
+        chart.coordinates(0.99 * p + 0.01 * members.centre()),
         jac=True,
         method="SLSQP",
         constraints=chart.constraints(),
         options={"maxiter": MAX_STEPS, "ftol": problem.precision},
     )
-    end = problem.members.shrink(chart.point(result.x))
+    end = members.shrink(chart.point(result.x))
     value = float(problem.values(end[None])[0])
     status = Status.SEARCH_STEPS if result.nit >= MAX_STEPS else Status.CONVERGED
     return (end, value, status) if value > start else (p, start, status)

@@ -15,8 +15,8 @@ import numpy as np
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.search.known import Known
+from fairstress.search.members import Members
 from fairstress.search.problem import End, Problem
-from fairstress.search.sets import CorrelationSet
 
 ALL_SIGNS = 4  # up to this many pairs every sign pattern is asked
 TOPS = 2  # highest points of the surface that are asked in one round
@@ -84,7 +84,7 @@ def climb_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.G
     return [(p, float(value), Status.CONVERGED) for p, value, own in zip(points, values, led, strict=True) if own]
 
 
-def _is_new(p: Array, points: Array, members: CorrelationSet) -> bool:
+def _is_new(p: Array, points: Array, members: Members) -> bool:
     """Whether a point is apart from those that are known."""
     return bool(np.abs(points - p).max(axis=1).min() > SAME * float((members.high - members.low).max()))
 
@@ -124,7 +124,7 @@ def _tops(
 
 
 def _higher(
-    members: CorrelationSet, surface: Callable[[Array], Array], p: Array, height: float, rng: np.random.Generator
+    members: Members, surface: Callable[[Array], Array], p: Array, height: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """Go uphill on the surface: to the best of many points around, ever nearer, as far as they belong to the set."""
     width = members.high - members.low
@@ -137,7 +137,7 @@ def _higher(
     return p, height
 
 
-def _apart(points: Array, heights: Array, members: CorrelationSet, count: int) -> list[int]:
+def _apart(points: Array, heights: Array, members: Members, count: int) -> list[int]:
     """The highest points that are not close to a higher one."""
     distance, chosen = APART * float((members.high - members.low).max()), list[int]()
     for i in np.argsort(-heights, kind="stable"):

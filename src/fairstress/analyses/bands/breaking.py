@@ -13,7 +13,7 @@ from fairstress.analyses.bands.limits import order_statistic
 from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.search.sets import correlation_set
+from fairstress.search.causes import drawn_into, sets_within
 
 PRECISION = 1e-3  # of a limit, which replicates leave less exact than that
 
@@ -54,9 +54,8 @@ def _limited(replicator: Replicator, solve: Solver, worst: WorstCase) -> WorstCa
 
 def _within(solve: Solver, larger: WorstCase, p_max: float) -> WorstCase:
     """What was met within a larger budget, drawn into a smaller one: where its worst case lies, or close by."""
-    members = correlation_set(solve.budget, p_max, solve.graph, solve.variables)
-    P = np.concatenate([larger.correlation.to_numpy()[None], larger.met])
-    inside = members.matrix(np.array([members.project(p) for p in members.point(P)]))
+    sets = sets_within(solve.budget, p_max, solve.graph, solve.variables)
+    inside = drawn_into(sets, np.concatenate([larger.correlation.to_numpy()[None], larger.met]))
     names = list(solve.variables)
     return replace(larger, p_max=p_max, correlation=pd.DataFrame(inside[0], index=names, columns=names), met=inside[1:])
 

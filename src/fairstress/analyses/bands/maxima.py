@@ -21,7 +21,6 @@ from fairstress.errors import FairstressError
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Mask
 from fairstress.parallel import in_parallel
-from fairstress.search.known import Known
 from fairstress.threads import one_thread
 
 PILOT = 24  # replicates from which the standard error behind kappa is taken
@@ -124,7 +123,7 @@ class _Again:
         with one_thread:
             try:
                 claim = self.replicator.claim_of(number)
-                solve = replace(self.solve, claim=claim, completed=(), along_line={}, known=Known())
+                solve = replace(self.solve, claim=claim, completed=(), along_line={}, known={})
                 found = solve(self.worst.p_max)
             except FairstressError:
                 return None

@@ -1,10 +1,15 @@
-"""How strong a hidden common cause must be: a correlation read as shares of variance, and as sensemakr's partial R2."""
+"""How strong a hidden common cause must be: a correlation read as shares of variance, and as sensemakr's partial R2.
+
+The strength of a pair with a two-valued attribute is on its latent error; `observed_correlation` says what that is on
+the attribute as it is observed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import check_correlation
@@ -82,3 +87,30 @@ class HiddenCause:
         R2_D = share(r2_first, "r2_first", SHARE)
         R2_Y = share(r2_second_given_first, "r2_second_given_first", SHARE)
         return cls(R2_D, R2_Y / (1 - R2_D + R2_D * R2_Y))  # R2_k = R2_Y (1 - p^2) / (1 - R2_D)
+
+
+def observed_correlation(correlation: float, group_share: float) -> float:
+    """The correlation of an error with a two-valued attribute as observed, from that with its latent error.
+
+    ``phi(t) / sqrt(q (1 - q))`` times the latent one, for an attribute that is 1 where a standard normal latent error
+    exceeds t, with probability q. It is at most ``sqrt(2 / pi)``, at q = 1/2.
+
+    Parameters
+    ----------
+    correlation
+        With the latent error.
+    group_share
+        Share of people in one of the two groups, between 0 and 1.
+
+    Examples
+    --------
+    >>> round(observed_correlation(1.0, 0.16), 2)
+    0.66
+    >>> round(observed_correlation(-0.3, 0.5), 3)
+    -0.239
+    """
+    q = share(group_share, "group_share", SHARE)
+    if q == 0:
+        raise SettingError("group_share is 0: give a share between 0 and 1, both groups have people")
+    density = np.exp(-(special.ndtri(q) ** 2) / 2) / np.sqrt(2 * np.pi)
+    return float(correlation * density / np.sqrt(q * (1 - q)))

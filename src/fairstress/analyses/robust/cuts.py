@@ -29,7 +29,7 @@ from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.options import Robust, not_negative
 from fairstress.progress import Progress, Steps
-from fairstress.search.sets import correlation_set
+from fairstress.search.causes import sets_within
 
 TOLERANCE = 1e-3  # by which the worst case may exceed that of the cuts
 MAX_ROUNDS = 40  # of cuts for one weight
@@ -106,7 +106,7 @@ class CuttingPlanes:
                 "this audit judges people who were held out, to whom no predictor is fitted: give robust to Audit.fit, "
                 "beside holdout"
             )
-        correlation_set(solver.budget, p_max, fitted.graph, fitted.variables)
+        sets_within(solver.budget, p_max, fitted.graph, fitted.variables)
         claim = fitted.claim
         constant = fitted.settings.penalise_constant
         accuracy = accuracy_of(fitted.table, claim, check_quadratic(claim), penalise_constant=constant)

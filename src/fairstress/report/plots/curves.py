@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BUDGETS = {
     "pairwise": "largest correlation of two errors that is allowed, p_max",
     "spectral": "spectral budget, p_max (largest R2 of an error on the others)",
+    "single cause": "largest share of an error that one hidden cause may explain",
 }
 PENALTY_ONLY = "This curve shows the penalty, not the confounding:\nat penalty 0, CFU is 0 up to rounding."
 WIDE = 36  # characters of a pair that takes a line of its own

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairstress.analyses.absorption import listed
 from fairstress.errors import Status
-from fairstress.options import Budget, Spectral
+from fairstress.options import Budget, SingleCause, Spectral
 
 if TYPE_CHECKING:
     from fairstress.analyses.curve import Curve
@@ -33,7 +33,7 @@ def _the(functional: str) -> str:
 
 def _takes(worst: WorstCase) -> str:
     """What one hidden cause explains at least where it gives a pair's errors this correlation."""
-    if len(worst.pairs) > 1:
+    if len(worst.pairs) > 1 or worst.loadings is not None:
         return ""
     ((a, b),) = worst.pairs
     size = abs(float(worst.correlation[a][b]))
@@ -44,7 +44,10 @@ def _takes(worst: WorstCase) -> str:
 
 
 def bounded(budget: Budget) -> str:
-    """The bounds that a budget sets to single pairs, as part of a sentence; nothing where it sets none."""
+    """The bounds of single pairs, or caps of single variables, as part of a sentence; nothing where there are none."""
+    if isinstance(budget, SingleCause):
+        caps = listed(f"at most {_percent(cap)} of {name}" for name, cap in budget.caps.items())
+        return f", with {caps}" if budget.caps else ""
     limits = (f"{a} <-> {b} from {low:g} to {high:g}" for (a, b), (low, high) in budget.bounds.items())
     return f", with {listed(limits)}" if budget.bounds else ""
 
@@ -86,6 +89,8 @@ def _needed(curve: Curve, name: str, level: float, *, is_first: bool) -> str:
 def _stronger(curve: Curve, p_max: float) -> str:
     """What lies outside a budget."""
     last = curve.points[-1]
+    if isinstance(last.budget, SingleCause):
+        return f"explains more than {_percent(p_max)} of the variance of an error"
     if _is_spectral(curve):
         return f"is stronger than the spectral budget p_max = {p_max:g} allows"
     errors = "the errors of some pair" if len(last.pairs) > 1 else f"the errors of {listed(last.pairs[0])}"
@@ -94,7 +99,7 @@ def _stronger(curve: Curve, p_max: float) -> str:
 
 def _single(curve: Curve, p_max: float) -> str:
     """What a single cause must explain to correlate two errors by more than p_max: ``p^2 = R2_j R2_k``."""
-    if _is_spectral(curve):
+    if _is_spectral(curve) or isinstance(curve.points[-1].budget, SingleCause):
         return ""
     return f" A single cause does so only if it explains more than {_percent(p_max)} of the variance of an error."
 
