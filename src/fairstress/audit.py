@@ -25,6 +25,7 @@ from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.bounds import bounds, read_functional
 from fairstress.analyses.check import Check, check
+from fairstress.analyses.conclusion import quick_conclusion
 from fairstress.analyses.contour import Contour, contour
 from fairstress.analyses.curve import SAME_P, BreakingPoint, Curve, breaking_point, curve
 from fairstress.analyses.diagnostics.collect import diagnostics
@@ -123,7 +124,7 @@ class Audit:
     How strong
         `benchmarks`
     Show
-        `summary`, `report`, `to_markdown`, `to_latex`
+        `summary`, `details`, `report`, `to_markdown`, `to_latex`
 
     Examples
     --------
@@ -1304,14 +1305,32 @@ class Audit:
     # ------------------------------------------------------------ show
 
     def summary(self) -> str:
-        """Say in prose what was assumed and fitted.
+        """Say in plain words, and at most 25 lines, what the audit comes to.
+
+        How much would have to be hidden is sought within a few budgets, which takes some seconds; where people have
+        several counterfactual worlds it is left to `report`. `details` says what was assumed and fitted.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, people="students", random_state=0)
+        >>> print(audit.summary().splitlines()[0])
+        Would this prediction be the same if race were different?
+        """
+        from fairstress.report.text.brief import audit_brief
+
+        return audit_brief(self, None if self.fitted.claim.is_slow else quick_conclusion(self.fitted))
+
+    def details(self) -> str:
+        """Say in prose what was assumed and fitted: models, predictors, kinds of columns, notes.
 
         Examples
         --------
         >>> import fairstress as fs
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
-        >>> print(audit.summary().splitlines()[0])
+        >>> print(audit.details().splitlines()[0])
         Audit of a predictor of zfya for counterfactual fairness with respect to race
         """
         from fairstress.report.text.audit import audit_summary
@@ -1321,7 +1340,7 @@ class Audit:
     def report(
         self,
         path: str | Path | None = None,
-        p_max: float = 0.3,
+        p_max: float | None = None,
         *,
         reason: str = "",
         budget: Budget | str = "pairwise",
@@ -1331,8 +1350,9 @@ class Audit:
         profiles: Sequence[Profile] | None = None,
         levels: Mapping[str, tuple[float, str]] | None = None,
         threshold: float | None = None,
+        columns: Any = None,
         bands: Bootstrap | int | None = None,
-        check_specification: bool | None = None,
+        thorough: bool = False,
         labels: bool = False,
         source: Mapping[str, str] | None = None,
         progress: Progress | None = None,
@@ -1352,7 +1372,7 @@ class Audit:
         search
             A `Search`, default ``Search()``.
         sizes
-            The p_max of each point of the curve; default 13 from 0 to 0.6, or 7 where people have several
+            The p_max of each point of the curve; default 21 from 0 to 0.6, or 7 where people have several
             counterfactual worlds and CFU has no derivatives.
         grid
             Correlations of each pair's profile; default 49 from -0.96 to 0.96, or, where people have several
@@ -1363,12 +1383,16 @@ class Audit:
             What you call unacceptable, ``{name: (CFU, reason)}``; default the baselines alone.
         threshold
             Say whose decision, prediction at or above this, the counterfactual turns; default no decisions.
+        columns
+            Columns outside the graph to compare hidden causes with, as `benchmarks` takes them; default all that the
+            table has.
         bands
             Limits of the curve and of breaking points from replicates of the data: how many to draw, or a `Bootstrap`
             value; default none.
-        check_specification
-            Whether to ask the same question with other degrees, penalties, seeds and halves of the rows; default unless
-            people have several counterfactual worlds and CFU has no derivatives, where each takes long.
+        thorough
+            Whether to ask the same question with other degrees, penalties, seeds and halves of the rows too, and what
+            one hidden cause would have to explain where people have several counterfactual worlds; default False, since
+            it takes several times as long.
         labels
             Whether to show the labels of the rows that move most, default False; they may name people.
         source
@@ -1387,7 +1411,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
         >>> audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
-        <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003933; curve.summary() says more>
+        <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003933; summary() says more>
         """
         from fairstress.report.data import collect
         from fairstress.report.html.page import check_path, write_page
@@ -1407,8 +1431,9 @@ class Audit:
             profiles=profiles,
             levels=levels,
             threshold=threshold,
+            columns=columns,
             bands=bands,
-            check_specification=check_specification,
+            thorough=thorough,
             progress=progress,
         )
         if path is not None:

@@ -51,46 +51,28 @@ def main() -> None:
     help="Where to write the report.",
 )
 def demo(output: Path) -> None:
-    """Audit the law-school data as the paper does; then let a hidden cause lie behind race, and write a report."""
+    """Audit the law-school data of the paper, with hidden causes behind race, grades and scores; write a report."""
     import fairstress as fs
     from fairstress.inputs.datasets import law_school_source
 
-    text, frame = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", fs.datasets.law_school()
-    ends: dict[str, str] = {"protected": "race", "outcome": "zfya"}
-    options: dict[str, Any] = {"reference": "White", "max_degree": 4, "penalise_constant": True, "random_state": 0}
-    options["cv"] = "contiguous"  # as in the paper
-    audit = fs.Audit.fit(frame, fs.CausalGraph.parse(text, **ends), **options)
-    click.echo(audit.summary() + "\n")
-    with _progress("profile of ugpa <-> lsat") as progress:
-        profile = audit.profile(("ugpa", "lsat"), progress=progress)
-    click.echo(profile.summary() + "\n")
-    audit = fs.Audit.fit(frame, fs.CausalGraph.parse(f"{text} <-> race <-> ugpa", **ends), **options)
+    graph = fs.CausalGraph.parse(
+        "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa", protected="race", outcome="zfya"
+    )
+    as_in_the_paper: dict[str, Any] = {"max_degree": 4, "penalise_constant": True, "cv": "contiguous"}
+    audit = fs.Audit.fit(
+        fs.datasets.law_school(),
+        graph,
+        reference="White",
+        labels={"ugpa": "college grades", "lsat": "LSAT scores", "zfya": "first-year grades (standardised)"},
+        people="students",
+        higher_is="better",
+        random_state=0,
+        **as_in_the_paper,
+    )
     with _progress("report") as progress:
-        data = audit.report(
-            output,
-            0.2,
-            reason="an example: agree on your own",
-            sizes=(0, 0.1, 0.2, 0.3, 0.4),
-            bands=100,
-            source=law_school_source(),
-            progress=progress,
-        )
-    click.echo("If a hidden cause may lie behind race too:\n\n" + data.curve.summary())
-    for level, point in zip(data.levels, data.breaking_points, strict=True):
-        click.echo(f"{level.name}, by its distance: {point}")
-    highest = data.curve.points[-1].p_max
-    for other in data.comparison[1:]:
-        click.echo(
-            f"baseline {other.predictor} itself, at the same correlation: {_from(other.as_unfair_from, highest)}"
-        )
-    click.echo(f"\nReport written to {output}")
-
-
-def _from(p_max: float | None, highest: float) -> str:
-    """Say from where on the audited predictor is as unfair as another."""
-    if p_max is None:
-        return f"The audited predictor is less unfair, as far as the search can tell, up to p_max = {highest:g}."
-    return f"The audited predictor is as unfair from p_max = {p_max:.4f} on."
+        data = audit.report(output, bands=100, source=law_school_source(), progress=progress)
+    click.echo(data.summary())
+    click.echo(f"Report written to {output}")
 
 
 @main.command()
@@ -101,7 +83,8 @@ def _from(p_max: float | None, highest: float) -> str:
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the summary.")
 @click.option("--report", type=click.Path(path_type=Path), help="Ask for worst cases too, and write a report there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of the summary.")
-def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool) -> None:
+@click.option("--details", is_flag=True, help="Print models, predictors, profiles and the curve too.")
+def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool, details: bool) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
     from fairstress.report.html.page import write_page
     from fairstress.report.json import report_results, results, write_results
@@ -114,16 +97,19 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
     for pair in plan.pairs:
         with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
             profiles.append(audit.profile(pair, plan.grid, progress=progress))
-    if not quiet:
-        click.echo("\n\n".join([audit.summary(), *(profile.summary() for profile in profiles)]))
     if report or plan.report is not None:
         with _progress("worst cases") as progress:
             data = audit.report(**(plan.report or {}), profiles=profiles, progress=progress)
-        if not quiet:
-            click.echo("\n" + data.curve.summary())
+        said, in_full = data.summary, [data.curve.summary]
         content = report_results(data, source=plan.source())
     else:
+        said, in_full = audit.summary, []
         content = results(audit, profiles, source=plan.source())
+    if not quiet:
+        click.echo(said())
+    if details:
+        told = [audit.details, *(profile.summary for profile in profiles), *in_full]
+        click.echo("\n" + "\n\n".join(tell() for tell in told))
     target = output or plan.output
     with _writing("the results", target):
         write_results(target, content)

@@ -76,7 +76,8 @@ _REPORT: dict[str, tuple[type, ...]] = {
     "budget": (str, dict),
     "search": (dict,),
     "threshold": (int, float),
-    "check_specification": (bool,),
+    "thorough": (bool,),
+    "columns": (list,),
     "bands": (int, dict),
 }
 _BANDS: dict[str, tuple[type, ...]] = {

@@ -334,6 +334,18 @@ def _limited(
     return replace(point, sentence=f"{point.sentence} {more}", lower=lower)
 
 
+def comparing(name: str, solve: Solver, context: Context) -> Solver:
+    """The search for CFU less a baseline's own, both at one correlation."""
+    baseline = read_baseline(name, context.baseline_claims)
+    if evaluate_cfu(baseline, solve.claim.model_a.correlation).value <= context.negligible:
+        raise SettingError(
+            f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
+            f"definition='{PAPER}'"
+        )
+    functional = RelativeCFU(baseline, f"CFU less that of the baseline {name}")
+    return replace(solve, functional=functional, negligible=-np.inf, along_line={}, known={})
+
+
 def as_unfair_as(
     name: str,
     sizes: Sequence[float],
@@ -343,24 +355,33 @@ def as_unfair_as(
     replicator: Replicator | None = None,
 ) -> BreakingPoint:
     """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
-    baseline, ours = read_baseline(name, context.baseline_claims), solve.claim
-    if evaluate_cfu(baseline, ours.model_a.correlation).value <= context.negligible:
-        raise SettingError(
-            f"the baseline '{name}' has no CFU under Model A, so that there is nothing to reach: give a number, or "
-            f"definition='{PAPER}'"
-        )
-    functional = RelativeCFU(baseline, f"CFU less that of the baseline {name}")
-    compare = replace(solve, functional=functional, negligible=-np.inf, along_line={}, known={})
+    compare = comparing(name, solve, context)
     compare.explore(sizes[-1])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
         points.append(compare(size, points[-1:]))
         if points[-1].value >= 0:
-            first = find_breaking_point(0.0, compare, points[:-1], points[-1], steps)
-            found = _like_for_like(name, first, ours, baseline, reached=True)
-            return _limited(found, replicator, compare, 0.0, first)
-    found = _like_for_like(name, points[-1], ours, baseline, reached=False)
-    return _limited(found, replicator, compare, 0.0, points[-1])
+            break
+    return first_reached(name, compare, points, context, steps, replicator)
+
+
+def first_reached(
+    name: str,
+    compare: Solver,
+    points: Sequence[WorstCase],
+    context: Context,
+    steps: Steps,
+    replicator: Replicator | None = None,
+) -> BreakingPoint:
+    """The least budget at which CFU less a baseline's own reaches 0, from what was found within ascending ones."""
+    ours, baseline = compare.claim, read_baseline(name, context.baseline_claims)
+    reached = next((i for i, point in enumerate(points) if point.value >= 0), None)
+    if reached is None:
+        found = _like_for_like(name, points[-1], ours, baseline, reached=False)
+        return _limited(found, replicator, compare, 0.0, points[-1])
+    first = find_breaking_point(0.0, compare, points[:reached], points[reached], steps)
+    found = _like_for_like(name, first, ours, baseline, reached=True)
+    return _limited(found, replicator, compare, 0.0, first)
 
 
 def _like_for_like(name: str, worst: WorstCase, ours: Claim, baseline: Claim, *, reached: bool) -> BreakingPoint:

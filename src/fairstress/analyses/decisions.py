@@ -74,22 +74,24 @@ class Decisions:
 def decisions(fitted: Fitted, threshold: float, worst: WorstCase, budget: Budget, search: Search) -> Decisions:
     """Count turned decisions under Model A and at a worst case, and bound them within its budget."""
     names, scale = list(fitted.variables), fitted.settings.predictor_scale
-    model_a = _shares(fitted, fitted.claim.model_a, threshold)
-    at_worst = _shares(fitted, worst.fit, threshold)
+    model_a = shares_at(fitted, fitted.claim.model_a, threshold)
+    at_worst = shares_at(fitted, worst.fit, threshold)
     independent = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-    known = [(_everyone(model_a), independent), (_everyone(at_worst), worst.correlation)]
+    known = [(of_everyone(model_a), independent), (of_everyone(at_worst), worst.correlation)]
     question = flips(fitted.table, threshold, EITHER, None, scale)
     low, high = bounds(fitted, question, worst.p_max, budget, search, None, None)
     return Decisions(float(threshold), model_a, at_worst, _extreme(low, known, -1.0), _extreme(high, known, 1.0))
 
 
-def _shares(fitted: Fitted, fit: Fit, threshold: Any) -> pd.DataFrame:
+def shares_at(fitted: Fitted, fit: Fit, threshold: Any) -> pd.DataFrame:
+    """Shares of decisions by a threshold that turn under one Model B, by group."""
     limit = read_threshold(fitted.table, threshold, fitted.settings.predictor_scale)
     rows = fitted.claim.rows
     return flip_shares(fitted.table.protected, rows.a, rows.weight, *turned(fitted.claim, fit, limit))
 
 
-def _everyone(shares: pd.DataFrame) -> float:
+def of_everyone(shares: pd.DataFrame) -> float:
+    """The share of all people whose decision turns, either way."""
     return float(shares.iloc[0][EITHER])
 
 

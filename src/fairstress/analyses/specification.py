@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.analyses.curve import Curve, as_unfair_as
+from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.predictors import mean_squared_distance
@@ -57,15 +57,18 @@ class Comparison:
 # ---------------------------------------------------------------- predictors
 
 
-def comparison(fitted: Fitted, curve: Curve, worst: WorstCase, steps: Steps) -> tuple[Comparison, ...]:
-    """The audited predictor, then the baselines."""
+def comparison(
+    fitted: Fitted, curve: Curve, worst: WorstCase, as_blind: BreakingPoint | None, steps: Steps
+) -> tuple[Comparison, ...]:
+    """The audited predictor, then the baselines; where it is as unfair as the blind one may be known."""
     sizes = sorted({worst.p_max, curve.points[-1].p_max})
     independent, at_worst = fitted.claim.model_a.correlation, worst.correlation.to_numpy()
     compared = [Comparison("audited", evaluate_cfu(fitted.claim, independent).value, worst.value)]
     for name, baseline in steps.each(fitted.baselines.items()):
         own = evaluate_cfu(baseline.claim, independent).value, evaluate_cfu(baseline.claim, at_worst).value
         try:
-            point = as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0), curve.replicator)
+            known = as_blind if name == "blind" else None
+            point = known or as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0), curve.replicator)
             compared.append(Comparison(name, *own, point.p_max, lower=point.lower))
         except SettingError as problem:  # a baseline that has no CFU
             compared.append(Comparison(name, *own, None, str(problem)))

@@ -13,6 +13,7 @@ import pandas as pd
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.check import Check
+from fairstress.analyses.conclusion import Conclusion, conclude
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
@@ -20,6 +21,7 @@ from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
 from fairstress.analyses.leakage import Leakage
 from fairstress.analyses.people import People, people, worst_rows
+from fairstress.analyses.plausibility import Plausibility
 from fairstress.analyses.profile import Profile
 from fairstress.analyses.specification import (
     Comparison,
@@ -36,17 +38,16 @@ from fairstress.options import RESIDUALS, Budget, Search, flag, is_positive, rea
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 
+P_MAX = 0.3  # the size of the budget at which details are shown, unless another is asked for
 FEWER_SIZES = tuple(np.linspace(0.0, 0.6, 7).round(10).tolist())  # where CFU takes long
-SIZES = tuple(np.linspace(0.0, 0.6, 13).round(10).tolist())
+SIZES = tuple(np.linspace(0.0, 0.6, 21).round(10).tolist())
 GRID = tuple(np.linspace(-0.96, 0.96, 49).round(10).tolist())
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 WORST_ROWS = 20
-_UNCHECKED = (
-    "The question was not asked with other settings: people have several counterfactual worlds and CFU has no "
-    "derivatives, so that each answer takes about as long as the audit itself. check_specification=True in "
-    "Audit.report, or check_specification = true under [report] in a settings file, asks it."
+_NOT_ASKED = (
+    "The question was not asked with other settings, which takes several times as long as the audit: thorough=True in "
+    "Audit.report, or thorough = true under [report] in a settings file, asks it."
 )
-_NOT_ASKED = "The question was not asked with other settings, as the analyst chose."
 ANALYST, BASELINE = "analyst", "baseline"  # who gives a level
 BASELINES = {
     "unconstrained": "the mean squared distance from {} to those of a predictor of all columns",
@@ -111,8 +112,11 @@ class ReportData:
     audit: Audit  # that was asked
     date: str  # when it was collected, as 2020-12-31
     p_max: float  # the size of the budget at which details are shown
+    is_default: bool  # whether nobody asked for that size
     reason: str  # why that size
     budget: Budget  # its kind, with its options
+    conclusion: Conclusion  # what it all comes to
+    plausibility: Plausibility  # whether counterfactual people could exist
     check: Check  # what the pairs can do
     profiles: tuple[Profile, ...]  # one for each pair
     curve: Curve  # worst cases
@@ -138,6 +142,17 @@ class ReportData:
         """The worst case at the size at which details are shown."""
         return next(point for point in self.curve.points if point.p_max == self.p_max)
 
+    def summary(self) -> str:
+        """Say in plain words, and at most 25 lines, what was found."""
+        from fairstress.report.text.brief import report_summary
+
+        return report_summary(self)
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.text.brief import report_html
+
+        return report_html(self)
+
     @property
     def leakage(self) -> Leakage | None:
         """How well the protected attribute is told from residuals; None for a numeric one."""
@@ -151,12 +166,12 @@ class ReportData:
     def __repr__(self) -> str:
         graph, worst = self.audit.graph, f"worst {self.worst.functional} {self.worst.value:.4g}"
         size = f"{self.budget} budget, p_max = {self.p_max:g}"
-        return f"<ReportData of {graph.outcome} for {graph.protected}: {size}, {worst}; curve.summary() says more>"
+        return f"<ReportData of {graph.outcome} for {graph.protected}: {size}, {worst}; summary() says more>"
 
 
 def collect(
     audit: Audit,
-    p_max: float = 0.3,
+    p_max: float | None = None,
     *,
     reason: str = "",
     budget: Budget | str = "pairwise",
@@ -166,40 +181,43 @@ def collect(
     profiles: Sequence[Profile] | None = None,
     levels: Mapping[str, tuple[float, str]] | None = None,
     threshold: float | None = None,
+    columns: Any = None,
     bands: Any = None,
-    check_specification: bool | None = None,
+    thorough: bool = False,
     progress: Progress | None = None,
 ) -> ReportData:
     """Ask all questions; the arguments are those of `Audit.report`."""
-    fitted, p_max = audit.fitted, share(p_max, "p_max")
+    fitted, size = audit.fitted, share(P_MAX if p_max is None else p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
     default = FEWER_SIZES if fitted.claim.is_slow else SIZES
-    of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), p_max])
-    named = _levels(audit, levels or {})
+    of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), size])
+    named, thorough = _levels(audit, levels or {}), flag(thorough, "thorough")
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold
     unknown = audit.graph.pairs if profiles is None else ()
-    checks = (
-        not fitted.claim.is_slow if check_specification is None else flag(check_specification, "check_specification")
-    )
-    count = _count(audit, of_curve, named) + (len(plans(fitted)) if checks else 0)
+    count = _count(audit, of_curve, named) + (len(plans(fitted)) if thorough else 0)
     steps = Steps(count + len(unknown) + (threshold is not None), progress)
-    check = audit.check()
+    check, plausible = audit.check(), audit.plausibility()
     steps()
     solve = Solver.of(fitted, options["budget"], options["search"], None)
     solve.explore(of_curve[-1])
-    alone = _pairs(audit, p_max, solve, steps)  # before the curve: what they find lies within its budgets, too
+    alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
     curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands))
-    worst = next(point for point in curve.points if point.p_max == p_max)
+    quick = not fitted.claim.is_slow
+    found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=thorough or quick)
+    worst = next(point for point in curve.points if point.p_max == size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
-    benchmarks, refused = _benchmarks(audit, steps)
+    benchmarks, refused = _benchmarks(audit, columns, steps)
     chosen = GRID if grid is None and not fitted.claim.is_mixed else grid
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),
-        p_max=p_max,
+        p_max=size,
+        is_default=p_max is None,
         reason=reason,
         budget=options["budget"],
+        conclusion=found,
+        plausibility=plausible,
         check=check,
         profiles=(*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown))),
         curve=curve,
@@ -214,19 +232,19 @@ def collect(
         pairs=alone or (PairAlone(audit.graph.pairs[0], worst, None),),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
-        comparison=comparison(fitted, curve, worst, steps),
-        specification_checks=specification_checks(fitted, p_max, **options, steps=steps) if checks else (),
-        no_specification_checks="" if checks else _UNCHECKED if check_specification is None else _NOT_ASKED,
-        diagnostics=audit.diagnostics(None if fitted.claim.is_slow else worst.correlation),
+        comparison=comparison(fitted, curve, worst, found.breaking, steps),
+        specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
+        no_specification_checks="" if thorough else _NOT_ASKED,
+        diagnostics=audit.diagnostics(worst.correlation if quick else None),
         margins=_margins(fitted.table),
     )
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
-    """Steps for check and benchmarks, budgets, levels, pairs alone and forbidden, and baselines."""
+    """Steps for check and benchmarks, the verdict, budgets, levels, pairs alone and forbidden, and baselines."""
     pairs = len(audit.graph.pairs)
     of_pairs = 2 * pairs if pairs > 1 else 0
-    return 2 + len(sizes) + len(levels) + of_pairs + len(audit.baselines)
+    return 5 + 2 * len(sizes) + len(levels) + of_pairs + len(audit.baselines)
 
 
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
@@ -303,10 +321,10 @@ def _pairs(audit: Audit, p_max: float, solve: Solver, steps: Steps) -> tuple[Pai
     return tuple(alone)
 
 
-def _benchmarks(audit: Audit, steps: Steps) -> tuple[Benchmarks | None, str]:
+def _benchmarks(audit: Audit, columns: Any, steps: Steps) -> tuple[Benchmarks | None, str]:
     """Benchmarks, or why there are none."""
     try:
-        return audit.benchmarks(), ""
+        return audit.benchmarks(columns=columns), ""
     except FairstressError as problem:
         return None, str(problem)
     finally:

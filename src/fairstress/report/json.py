@@ -19,29 +19,33 @@ import scipy
 
 from fairstress.errors import SettingError
 from fairstress.options import Wording
+from fairstress.report.conclusion import conclusion_results, nominal_results, plausibility_results, typical
 from fairstress.report.text.limits import replication_text
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.result import Benchmarks
     from fairstress.analyses.check import Check
+    from fairstress.analyses.conclusion import Conclusion
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.decisions import Decisions, Extreme
     from fairstress.analyses.diagnostics.result import Diagnostics
     from fairstress.analyses.leakage import Leakage
-    from fairstress.analyses.plausibility import Plausibility
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.robust.cuts import RobustPredictor
     from fairstress.analyses.worst_case import WorstCase
     from fairstress.audit import Audit
     from fairstress.claim.claim import Baseline
+    from fairstress.claim.measure import Measure
     from fairstress.report.data import ReportData
 
-SCHEMA = 3
+SCHEMA = 4
 SOURCE = ("file", "sha256")
 FIRST = ("data", "graph", "settings", "model_a", "predictor", "baselines", "profiles")
 LATER = (
-    "agreed",
+    "details",
+    "conclusion",
+    "plausibility",
     "check",
     "curve",
     "levels",
@@ -91,19 +95,30 @@ def results(
     }
 
 
+def audit_results(audit: Audit, conclusion: Conclusion | None) -> dict[str, Any]:
+    """Gather an audit and what it comes to in plain types, or how it stands if nothing is hidden."""
+    common = {**results(audit, ()), "plausibility": plausibility_results(audit.plausibility())}
+    if conclusion is not None:
+        return {**common, "conclusion": conclusion_results(audit.fitted, conclusion)}
+    return {**common, "typical_model_a": nominal_results(audit.fitted)}
+
+
 def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Gather all that a report shows in plain types."""
     worst = data.worst
     return {
         **results(data.audit, data.profiles, source=source, day=data.date),
-        "agreed": {
+        "details": {
             "p_max": data.p_max,
+            "is_default": data.is_default,
             "reason": data.reason,
             "percent_of_variance": _plain(100 * data.share_of_variance),
             **_worst_case(worst),
         },
+        "conclusion": conclusion_results(data.audit.fitted, data.conclusion),
+        "plausibility": plausibility_results(data.plausibility),
         "check": check_results(data.check),
-        "curve": _curve(data.curve, data.group_means),
+        "curve": _curve(data),
         "levels": [
             {**asdict(level), "breaking_point": point.p_max, "breaking_point_lower": point.lower}
             for level, point in zip(data.levels, data.breaking_points, strict=True)
@@ -128,7 +143,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "no_specification_checks": data.no_specification_checks or None,
         "margins": _records(data.margins),
         "leakage": _leakage(data.leakage) if data.leakage else None,
-        "bands": _bands(data.curve),
+        "bands": _bands(data.curve, data.audit.settings.measure),
         "diagnostics": _diagnostics(data.diagnostics),
     }
 
@@ -147,7 +162,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema not in (1, 2, SCHEMA):
+    if schema not in (1, 2, 3, SCHEMA):
         known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
         raise SettingError(
             f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 to {SCHEMA}; write the "
@@ -159,8 +174,8 @@ def read_results(path: str | Path) -> dict[str, Any]:
     if schema == 1:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
+    content = _detailed(content) if schema < SCHEMA else content
     content = {"wording": Wording().to_dict(), "notes": [], **content}
-    content = _with_causes(content)
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]
@@ -173,7 +188,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
     graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
     data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
-    first = {"versions": None, "wording": Wording().to_dict(), "notes": []}
+    first: dict[str, Any] = {"versions": None, "wording": Wording().to_dict(), "notes": []}
     return {**first, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
 
 
@@ -193,15 +208,14 @@ def _renamed(content: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _with_causes(content: dict[str, Any]) -> dict[str, Any]:
-    """Worst cases of a version that knew no budget in terms of causes get its fields, empty."""
+def _detailed(content: dict[str, Any]) -> dict[str, Any]:
+    """Results of schema 3: no conclusion, no budget by causes, and details at a budget that was called agreed."""
     empty: dict[str, Any] = {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
-    filled = {**content}
-    if content.get("agreed"):
-        filled["agreed"] = {**empty, **content["agreed"]}
-    if content.get("curve"):
-        filled["curve"] = {**content["curve"], "points": [{**empty, **p} for p in content["curve"]["points"]]}
-    return filled
+    details, curve = content.get("agreed"), content.get("curve")
+    kept = {part: value for part, value in content.items() if part != "agreed"}
+    kept["details"] = details and {**empty, **details, "is_default": False}
+    kept["curve"] = curve and {**curve, "points": [{**empty, **point} for point in curve["points"]]}
+    return kept
 
 
 def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -392,18 +406,21 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
     }
 
 
-def _curve(curve: Curve, group_means: pd.DataFrame) -> dict[str, Any]:
+def _curve(data: ReportData) -> dict[str, Any]:
+    curve, group_means, measure = data.curve, data.group_means, data.audit.settings.measure
     without = curve.cfu_unpenalised
     points = []
     for i, point in enumerate(curve.points):
         means = group_means[group_means["p_max"] == point.p_max].drop(columns="p_max")
         own = {"cfu_own_search": curve.own[i].value, "groups": _records(means)}
+        own["typical"] = typical(point.value, measure)
+        own["typical_upper"] = typical(point.estimate.upper, measure) if point.estimate else None
         unpenalised = None if without is None else float(without[i])
         points.append({"p_max": point.p_max, "cfu_unpenalised": unpenalised, **own, **_worst_case(point)})
     return {"points": points, "shows_penalty_only": curve.shows_penalty_only, "negligible": curve.context.negligible}
 
 
-def _bands(curve: Curve) -> dict[str, Any] | None:
+def _bands(curve: Curve, measure: Measure) -> dict[str, Any] | None:
     """How limits came about, and what CFU may be where nothing is hidden."""
     if curve.sampling_error is None:
         return None
@@ -411,7 +428,9 @@ def _bands(curve: Curve) -> dict[str, Any] | None:
     assert last is not None
     how = replication_text(last.replication)
     percent = 100 * last.replication.level
-    return {**asdict(last.replication), "percent": percent, "sampling_error": curve.sampling_error.upper, "how": how}
+    error = curve.sampling_error.upper
+    sampling = {"sampling_error": error, "typical_sampling_error": typical(error, measure)}
+    return {**asdict(last.replication), "percent": percent, **sampling, "how": how}
 
 
 def check_results(check: Check) -> dict[str, Any]:
@@ -439,13 +458,3 @@ def _plain(value: Any) -> Any:
     if isinstance(plain, float) and not np.isfinite(plain):
         return None
     return plain if isinstance(plain, str | int | float | bool | None) else str(plain)
-
-
-def plausibility_results(found: Plausibility) -> dict[str, Any]:
-    """Gather what is impossible about counterfactual people in plain types."""
-    return {
-        "impossible": found.impossible,
-        "mostly_impossible": found.mostly_impossible,
-        "auc": found.auc,
-        "features": [asdict(one) for one in found.features],
-    }

@@ -14,10 +14,12 @@ from markupsafe import Markup, escape
 
 from fairstress.errors import FairstressError, SettingError
 from fairstress.report.text.markup import printable
+from fairstress.report.text.plain import Words, first_screen
+from fairstress.report.text.said import as_html, as_text
 
 TEMPLATE = "page.html.jinja"
 MANY = 1e6  # from here on numbers have an exponent
-SCRIPTS = ("elements", "tables", "graph", "curve", "people", "begin")  # in this order
+SCRIPTS = ("elements", "tables", "graph", "curve", "picture", "people", "begin")  # in this order
 
 
 def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = False) -> None:
@@ -63,7 +65,9 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters.update(number=number, name=name, value=value, written=written)
+    environment.filters.update(number=number, name=name, value=value, written=written, label=label)
+    environment.filters.update(first_screen=first_screen, said=said, plain_text=as_text)
+    environment.globals["changes"] = lambda content: said(Words(content).changes)
     return environment.get_template(TEMPLATE)
 
 
@@ -91,6 +95,16 @@ def number(value: float | None, digits: int = 4, size: bool = False, floor: floa
 def name(text: Any) -> Markup:
     """A name of the analyst's: text in its own direction, whatever it holds."""
     return Markup("<bdi>{}</bdi>").format(printable(str(text)))
+
+
+def label(column: str, content: Mapping[str, Any]) -> Markup:
+    """A column as people call it."""
+    return said(Words(content).label(column))
+
+
+def said(sentence: str) -> Markup:
+    """A sentence with its numbers and names marked up."""
+    return Markup(as_html(sentence))
 
 
 def value(of: Any) -> Markup:

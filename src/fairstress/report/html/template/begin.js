@@ -1,12 +1,13 @@
 // ------------------------------------------------------------ what is drawn
 const drawn = [["graph", drawGraph]];
+if (find("picture")) drawn.push(["picture", drawPicture]);
 if (r.curve) drawn.push(["curve", drawCurve], ["spread", drawSpread]);
 if (r.curve && find("profiles")) drawn.push(["profiles", drawProfiles]);
 
 // ------------------------------------------------------------ begin, and draw again when the window changes
 let width = 0;
 function draw() {
-  const now = Math.max(280, Math.min(820, find("graph").clientWidth));
+  const now = Math.max(280, Math.min(820, document.querySelector("main").clientWidth));
   if (now !== width)
     for (const [id, paint] of drawn) {
       find(id).textContent = "";

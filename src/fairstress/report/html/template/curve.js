@@ -1,6 +1,6 @@
 // ------------------------------------------------------------ the curve
 const points = r.curve ? r.curve.points : [], last = points.length - 1;
-let current = r.agreed ? Math.max(0, points.findIndex((p) => p.p_max === r.agreed.p_max)) : 0;
+let current = r.details ? Math.max(0, points.findIndex((p) => p.p_max === r.details.p_max)) : 0;
 let showCurrent = () => {};
 const hasBand = Boolean(r.bands), confidence = hasBand ? `${shown(100 * r.bands.level)} %` : "";
 
@@ -56,7 +56,7 @@ function drawBreaking(svg, X, Y, levels) {
 function drawMarks(svg, frame, X) {
   let taken = [-Infinity, -Infinity];
   for (const mark of r.marks || []) {
-    const p = mark["p_max_" + r.agreed.budget.kind];
+    const p = mark["p_max_" + r.details.budget.kind];
     if (p === null || p > points[last].p_max) continue;
     const x = X(p), y = frame.bottom + 23, row = x - taken[0] >= 16 ? 0 : 1;
     taken[row] = x;

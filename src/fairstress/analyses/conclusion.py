@@ -1,0 +1,225 @@
+"""What it all comes to: from which strength of hidden causes on a predictor is as unfair as one without the attribute.
+
+The comparison is like for like, both predictors at one and the same correlation of the errors. A predictor that leaves
+the protected attribute out and ignores the graph is what people would use otherwise; its own unfairness moves with the
+hidden causes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+
+from fairstress.analyses.check import Check, check
+from fairstress.analyses.check import Verdict as CheckVerdict
+from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as, comparing, first_reached
+from fairstress.analyses.curve import curve as worst_cases
+from fairstress.analyses.decisions import of_everyone, shares_at
+from fairstress.analyses.groups import mean_predictions_at
+from fairstress.analyses.plausibility import Plausibility, plausibility
+from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.claim.build import Fitted
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import evaluate_many
+from fairstress.errors import SettingError
+from fairstress.functionals.cfu import CFU, evaluate_cfu
+from fairstress.inputs.rows import Array
+from fairstress.options import Pairwise, SingleCause
+from fairstress.progress import Steps
+
+BLIND = "blind"  # the baseline that leaves the protected attribute out
+CAP = 0.9  # share of the protected attribute's error that a strong cause of it may explain
+LARGEST_SHARE = 0.9  # of every error, up to which one hidden cause is tried
+QUICK = (0.0, 0.2, 0.4, 0.6)  # budgets of a summary
+SHARES = (0.1, 0.3, 0.6, LARGEST_SHARE)
+
+
+class State(StrEnum):
+    """What can be said."""
+
+    IMPOSSIBLE = "counterfactual people are impossible"
+    CANNOT_MATTER = "hidden causes cannot matter"
+    UNFAIR = "unfair if nothing is hidden"
+    NO_LEVEL = "nothing to compare with"
+    BREAKS = "breaks"
+    HOLDS = "holds"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Causes:
+    """How much one hidden cause would have to explain to make the audited predictor as unfair as a baseline.
+
+    Examples
+    --------
+    >>> Causes(("a", "x"), 0.3, None, 0.9).equal
+    0.3
+    """
+
+    variables: tuple[str, ...]  # whose errors it acts on, at the equal share
+    equal: float | None  # least share of each of these errors; None where no share up to the largest tried is enough
+    capped: float | None  # the same of the features' errors, where it explains `cap` of the protected attribute's
+    cap: float | None  # None where the protected attribute stands in no pair
+    one_clique: bool = True  # whether one cause may act on all variables that stand in pairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conclusion:
+    """From which strength on the audited predictor is as unfair as leaving the attribute out; what happens there.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x", protected="a", outcome="y")
+    >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    >>> audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=0, predictor_degree=1, random_state=0)
+    >>> found = audit.report(p_max=0.2, sizes=[0, 0.2, 0.4], grid=[0, 0.2]).conclusion
+    >>> print(found.state)
+    breaks
+    """
+
+    state: State
+    cfu_model_a: float  # of the audited predictor if nothing is hidden
+    highest: float  # the largest budget that was searched
+    breaking: BreakingPoint | None  # None where there is nothing to compare with
+    compared: pd.DataFrame  # p_max, audited, and each baseline: CFU where the comparison is least favourable
+    causes: Causes | None  # None where that was not asked
+    worst: WorstCase  # the worst case at the strength that is spoken of
+    groups: pd.DataFrame  # group, factual, counterfactual, difference: mean predictions there
+    turned: float | None  # share of decisions that turn there; None without a threshold
+
+    def __repr__(self) -> str:
+        where = (
+            "" if self.breaking is None or self.breaking.p_max is None else f" from p_max = {self.breaking.p_max:.3g}"
+        )
+        return f"<Conclusion: {self.state}{where}>"
+
+
+def conclude(
+    fitted: Fitted,
+    curve: Curve,
+    checked: Check,
+    plausible: Plausibility,
+    p_max: float,
+    threshold: float | None,
+    steps: Steps,
+    *,
+    ask_causes: bool = True,
+) -> Conclusion:
+    """Compare the audited predictor with the blind baseline along a curve; details are at the breaking point."""
+    nominal = evaluate_cfu(fitted.claim, fitted.claim.model_a.correlation).value
+    breaking, compared = _like_for_like(fitted, curve, steps)
+    state = _state(fitted, curve, checked, plausible, nominal, breaking)
+    worst = _spoken_of(curve, breaking, p_max)
+    steps()
+    means = mean_predictions_at(fitted, [worst]).drop(columns="p_max")
+    asked = ask_causes and state in (State.BREAKS, State.HOLDS)
+    return Conclusion(
+        state=state,
+        cfu_model_a=nominal,
+        highest=curve.points[-1].p_max,
+        breaking=breaking,
+        compared=compared,
+        causes=_causes(fitted, curve.solve, steps) if asked else None,
+        worst=worst,
+        groups=means,
+        turned=None if threshold is None else of_everyone(shares_at(fitted, worst.fit, threshold)),
+    )
+
+
+def quick_conclusion(fitted: Fitted) -> Conclusion | None:
+    """The same from a few budgets; None for a graph without pairs."""
+    if not fitted.graph.pairs:
+        return None
+    solve = Solver.of(fitted, Pairwise(), None, None)
+    found = worst_cases(fitted, QUICK, solve)
+    return conclude(fitted, found, check(fitted), plausibility(fitted), QUICK[-1], None, Steps(0))
+
+
+def under_model_a(fitted: Fitted) -> dict[str, float]:
+    """CFU of the audited predictor and of each baseline if nothing is hidden."""
+    claims = {"audited": fitted.claim, **{name: baseline.claim for name, baseline in fitted.baselines.items()}}
+    return {name: evaluate_cfu(claim, claim.model_a.correlation).value for name, claim in claims.items()}
+
+
+def _state(
+    fitted: Fitted,
+    curve: Curve,
+    checked: Check,
+    plausible: Plausibility,
+    nominal: float,
+    breaking: BreakingPoint | None,
+) -> State:
+    context = fitted.context
+    if plausible.mostly_impossible:
+        return State.IMPOSSIBLE
+    if nominal > context.negligible and context.floor <= context.negligible:
+        return State.UNFAIR
+    if curve.shows_penalty_only or checked.together.verdict is CheckVerdict.CANNOT_MATTER:
+        return State.CANNOT_MATTER
+    if breaking is None:
+        return State.NO_LEVEL
+    return State.HOLDS if breaking.p_max is None else State.BREAKS
+
+
+def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[BreakingPoint | None, pd.DataFrame]:
+    """Where the predictor is as unfair as the blind baseline, and both along the curve's budgets."""
+    sizes = [point.p_max for point in curve.points]
+    if fitted.claim.is_slow:  # a few budgets, each with its own search
+        sizes = sizes[:: max(1, len(sizes) // 3)]
+    try:
+        compare = comparing(BLIND, curve.solve, curve.context)
+    except SettingError:  # a baseline that has no CFU
+        return None, _compared(fitted, curve.points)
+    compare.explore(sizes[-1])
+    points: list[WorstCase] = []
+    for size in steps.each(sizes):
+        points.append(compare(size, points[-1:]))
+    return first_reached(BLIND, compare, points, curve.context, steps, curve.replicator), _compared(fitted, points)
+
+
+def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:
+    """CFU of the audited predictor and of each baseline at the same correlations."""
+    P = [point.correlation.to_numpy() for point in points]
+    claims = {"audited": fitted.claim, **{name: baseline.claim for name, baseline in fitted.baselines.items()}}
+    values = {name: _values(claim, P) for name, claim in claims.items()}
+    return pd.DataFrame({"p_max": [point.p_max for point in points], **values})
+
+
+def _values(claim: Claim, P: Sequence[Array]) -> list[float]:
+    return [e.value for e in evaluate_many(claim, np.array(P), CFU())]
+
+
+def _spoken_of(curve: Curve, breaking: BreakingPoint | None, p_max: float) -> WorstCase:
+    """The worst case at the breaking point; where there is none, or none above 0, at the size that was asked for."""
+    size = breaking.p_max if breaking is not None and breaking.p_max else p_max
+    known = next((point for point in curve.points if point.p_max == size), None)
+    if known is not None:
+        return known
+    smaller = [point for point in curve.points if point.p_max < size]
+    found = curve.solve(size, smaller[-1:])
+    return found if not smaller or found.value >= smaller[-1].value else replace(smaller[-1], p_max=size)
+
+
+# ---------------------------------------------------------------- one hidden cause
+
+
+def _causes(fitted: Fitted, solve: Solver, steps: Steps) -> Causes:
+    """How much one hidden cause would have to explain."""
+    equal = _share(fitted, SingleCause(), solve, steps)
+    assert equal.worst is not None
+    acts_on = equal.worst.clique
+    if fitted.graph.protected not in acts_on or len(acts_on) == 1:
+        return Causes(acts_on, equal.p_max, None, None, equal.worst.can_touch_all)
+    capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve, steps)
+    return Causes(acts_on, equal.p_max, capped.p_max, CAP, equal.worst.can_touch_all)
+
+
+def _share(fitted: Fitted, budget: SingleCause, solve: Solver, steps: Steps) -> BreakingPoint:
+    asked = replace(solve, budget=budget, along_line={}, known={})
+    found = as_unfair_as(BLIND, SHARES, asked, fitted.context, Steps(0))
+    steps()
+    return found

@@ -1,0 +1,93 @@
+// ------------------------------------------------------------ the picture: typical change for each strength
+const verdict = r.conclusion;
+const labelled = (name) => visible((r.wording.labels || {})[name] || name);
+function lines() {
+  const after = (p) => p.p_max <= reach() + 1e-12, compared = verdict.compared.filter(after);
+  const own = points.filter(after).map((p) => [p.p_max, p.typical]);
+  const found = [{ who: "audited", text: "this predictor", line: own }];
+  const others = [["blind", `leaving ${labelled(r.graph.protected)} out`], ["unconstrained", "using everything"]];
+  for (const [who, text] of others)
+    if (compared.length && compared[0][who]) found.push({ who, text, line: compared.map((row) => [row.p_max, row[who].typical]) });
+  return found;
+}
+// as far as matters: well beyond the crossing, or all
+function reach() {
+  const wanted = Math.max(0.3, 1.8 * (verdict.p_max || 0));
+  const enough = verdict.p_max === null ? undefined : points.find((p) => p.p_max >= wanted);
+  return (enough || points[last]).p_max;
+}
+function upwards(all, frame) {
+  const values = all.flatMap((one) => one.line.map(([, y]) => y)), most = Math.max(...values, 1e-300) * 1.06;
+  const matters = verdict.crossing && verdict.p_max ? verdict.crossing.typical : all[0].line[all[0].line.length - 1][1];
+  if (!(matters > 0) || most / matters < 25) return { Y: scale(0, most, frame.bottom, frame.top), at: ticks(most, 4), least: 0 };
+  const least = matters / 30, onLog = scale(Math.log10(least), Math.log10(most), frame.bottom, frame.top);
+  return { Y: (y) => onLog(Math.log10(Math.max(y, least))), at: powers(least, most), least };
+}
+const path = (line, X, Y) => line.map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("");
+function pictureAxes(svg, frame, X, Y, at) {
+  const percent = r.data.outcome_levels && r.settings.predictor_scale !== "log-odds" ? 100 : 1;
+  const unit = percent > 1 ? "percentage points" : visible((r.wording.units || {})[r.graph.outcome] || "");
+  for (const value of at) {
+    make(svg, "line", { class: "gridline", x1: frame.left, x2: frame.right, y1: Y(value), y2: Y(value) });
+    make(svg, "text", { x: frame.left - 8, y: Y(value) + 4, "text-anchor": "end" }, shown(percent * value, 2));
+  }
+  for (const value of ticks(reach(), Math.max(3, Math.floor((frame.right - frame.left) / 110))))
+    make(svg, "text", { x: X(value), y: frame.bottom + 17, "text-anchor": "middle" }, shown(value, 2));
+  make(svg, "line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom });
+  make(svg, "text", { x: 2, y: 14 }, short(`typical change of a prediction${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
+  make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.height - 6, "text-anchor": "middle" }, "strength of hidden causes (correlation)");
+}
+// labels at the right end, pushed apart from the top down
+function lineLabels(svg, frame, all, Y) {
+  const ends = all.map((one) => ({ ...one, y: Math.max(frame.top + 12, Y(one.line[one.line.length - 1][1]) - 9) })).sort((a, b) => a.y - b.y);
+  ends.forEach((one, i) => (one.y = i ? Math.max(one.y, ends[i - 1].y + 17) : one.y));
+  for (let i = ends.length - 1, low = frame.bottom - 5; i >= 0; low = ends[i].y - 17, i--) ends[i].y = Math.min(ends[i].y, low);
+  for (const one of ends) make(svg, "text", { class: `label who who-${one.who}`, x: frame.right - 2, y: one.y, "text-anchor": "end" }, short(one.text, Math.floor((frame.right - frame.left) / 9)));
+}
+function pictureBand(svg, X, Y) {
+  const some = points.filter((p) => p.p_max <= reach() + 1e-12);
+  if (!hasBand) return;
+  const up = some.map((p) => [p.p_max, p.typical_upper]), down = some.map((p) => [p.p_max, p.typical]).reverse();
+  make(svg, "path", { class: "band", d: `${path(up, X, Y)}${path(down, X, Y).replace("M", "L")}z` });
+}
+function crossing(svg, frame, X, Y) {
+  if (!verdict.p_max || !verdict.crossing) return;
+  const x = X(verdict.p_max), y = Y(verdict.crossing.typical), middle = Math.min(Math.max(x, frame.left + 75), frame.right - 75);
+  make(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: frame.bottom });
+  make(svg, "path", { class: "breaking", d: `M${x} ${y}m0 -7l7 7l-7 7l-7 -7z`, "data-p-max": verdict.p_max });
+  make(svg, "text", { class: "label", x: middle, y: Math.max(y - 16, frame.top + 10), "text-anchor": "middle" }, `equally unfair at ${shown(verdict.p_max, 2)}`);
+}
+// what was measured, as marks in words below the axis, in as many rows as keep them apart
+function marksInWords(width, X) {
+  const kind = r.details.budget.kind, rows = [], seen = new Set();
+  for (const mark of (r.marks || []).filter((m) => m.multiple === 1 || m.multiple === 3)) {
+    const p = mark["p_max_" + kind], text = `${mark.multiple === 1 ? "as strong as " : "3 × "}${labelled(mark.benchmark)}`, key = `${text} ${shown(p, 2)}`;
+    if (p === null || p === undefined || p > reach() || seen.has(key)) continue;
+    seen.add(key);
+    const wide = 7.2 * Math.min(text.length, 32) + 12, x = X(p), from = Math.min(Math.max(x - wide / 2, 0), width - wide);
+    let row = rows.findIndex((taken) => taken.every(([a, b]) => from > b || from + wide < a));
+    if (row < 0 && rows.length < 4) row = rows.push([]) - 1;
+    if (row < 0) continue; // the table has it
+    rows[row].push([from, from + wide, { p, x, text, middle: from + wide / 2 }]);
+  }
+  return rows;
+}
+function drawPicture(box, width) {
+  const frame = { left: 48, right: width - 10, top: 28 }, X = scale(0, reach() || 1, frame.left, frame.right);
+  const rows = marksInWords(width, X);
+  frame.bottom = 300;
+  frame.height = frame.bottom + 46 + (rows.length ? 14 + 17 * rows.length : 0);
+  const all = lines(), { Y, at } = upwards(all, frame);
+  const svg = canvas(box, width, frame.height, "img", "Typical change of a prediction for each strength of hidden causes; tables below have the values.");
+  pictureAxes(svg, frame, X, Y, at);
+  pictureBand(svg, X, Y);
+  for (const one of [...all].reverse()) make(svg, "path", { class: one.who === "audited" ? "curve" : one.who, d: path(one.line, X, Y) });
+  crossing(svg, frame, X, Y);
+  lineLabels(svg, frame, all, Y);
+  rows.forEach((row, i) => {
+    for (const [, , mark] of row) {
+      make(svg, "path", { class: "mark", d: `M${mark.x} ${frame.bottom + 2}l-4 8h8z`, "data-p-max": mark.p });
+      make(svg, "text", { class: "label", x: mark.middle, y: frame.bottom + 36 + 17 * i, "text-anchor": "middle" }, short(mark.text, 32));
+    }
+  });
+}

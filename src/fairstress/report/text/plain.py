@@ -1,0 +1,359 @@
+"""The first screen in plain English: a title, a headline and five answers, from saved results alone.
+
+The page and the terminal say the same sentences. They speak of typical changes of predictions in the outcome's units,
+of shares in per cent and of causes; CFU, budgets and searches stand further down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairstress.analyses.conclusion import State
+from fairstress.report.text.said import listed, name, number
+
+Content = Mapping[str, Any]
+
+FEW = 4  # names that a sentence lists
+QUESTIONS = (
+    "Is it fair as it stands?",
+    "How much would have to be hidden?",
+    "What could happen then?",
+    "Who would be affected?",
+    "What does this rest on?",
+)
+CHANGES = {"squared": "a typical prediction", "absolute": "the average prediction", "max": "some prediction"}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """What a reader sees first; sentences with marked numbers and names."""
+
+    title: str
+    line: str
+    claim: str  # the headline's first words
+    headline: str
+    answers: tuple[tuple[str, str], ...]  # question and answer
+    state: str
+
+
+def first_screen(r: Content) -> FirstScreen:
+    """Say what an audit comes to."""
+    words = Words(r)
+    claim, headline = _HEADLINES[State(r["conclusion"]["state"])](words)
+    answers = (_as_it_stands, _how_much, _then, _who, _rests_on)
+    said = tuple(zip(QUESTIONS, (answer(words) for answer in answers), strict=True))
+    return FirstScreen(words.title, words.line, claim, headline, said, r["conclusion"]["state"])
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words for what stands in some results."""
+
+    r: Content
+
+    @property
+    def conclusion(self) -> Content:
+        """What it all comes to."""
+        conclusion: Content = self.r["conclusion"]
+        return conclusion
+
+    def label(self, column: str) -> str:
+        """A column as people call it."""
+        return name(self.r["wording"]["labels"].get(column, column))
+
+    def labels(self, columns: Sequence[str]) -> str:
+        """Some columns, or how many there are."""
+        if len(columns) > FEW:
+            return f"{number(len(columns))} features"
+        return listed(map(self.label, columns))
+
+    @property
+    def protected(self) -> str:
+        """The protected attribute."""
+        return self.label(self.r["graph"]["protected"])
+
+    @property
+    def outcome(self) -> str:
+        """The outcome."""
+        return self.label(self.r["graph"]["outcome"])
+
+    @property
+    def people(self) -> str:
+        """The word for those in the rows."""
+        return name(self.r["wording"]["people"])
+
+    @property
+    def title(self) -> str:
+        """The question of the page."""
+        return f"Would this prediction be the same if {self.protected} were different?"
+
+    @property
+    def line(self) -> str:
+        """What was predicted, of whom, from what."""
+        data = self.r["data"]
+        levels, people = data["outcome_levels"], f"{number(data['rows'])} {self.people}"
+        what = f"The probability that {self.outcome} is {name(levels[1])}" if levels else _capital(self.outcome)
+        return f"{what} of {people}, predicted from {self.inputs}. Tested against causes that nobody measured."
+
+    @property
+    def inputs(self) -> str:
+        """What the predictor is shown."""
+        graph = self.r["graph"]
+        seen = [one.removeprefix("residual of ") for one in graph["predictor_looks_at"]]
+        if self.r["settings"].get("predictor_input", "residuals") != "residuals":
+            return self.labels(graph.get("columns_used") or graph.get("columns_shown") or seen)
+        return f"what is left of {self.labels(seen)} once the influence of {self.protected} is taken out"
+
+    @property
+    def changes(self) -> str:
+        """Whose change the numbers are."""
+        measure = self.r["settings"].get("measure", "squared")
+        return CHANGES.get(measure, f"a prediction (by the measure {name(measure)})")
+
+    def amount(self, typical: float) -> str:
+        """A change of a prediction, in its units."""
+        if self.r["data"]["outcome_levels"]:
+            if self.r["settings"].get("predictor_scale", "probability") == "log-odds":
+                return f"{number(typical)} in log-odds"
+            return f"{number(typical, unit=100)} percentage points"
+        unit = self.r["wording"]["units"].get(self.r["graph"]["outcome"])
+        return f"{number(typical)} {name(unit)}" if unit else number(typical)
+
+    def group(self, one: Content) -> str:
+        """The people of a group."""
+        own = self.r["wording"]["people"]
+        return (
+            f"{name(one['group'])} {name(own)}"
+            if own != "people" and one["group"] != "everyone"
+            else name(one["group"])
+        )
+
+    @property
+    def ends(self) -> str:
+        """Who may share hidden causes."""
+        return self.labels(list(dict.fromkeys(one for pair in self.r["graph"]["pairs"] for one in pair)))
+
+    @property
+    def blind(self) -> str:
+        """What the predictor is compared with."""
+        return f"a predictor that simply leaves {self.protected} out"
+
+
+def _capital(label: str) -> str:
+    """A marked name with its first letter as a capital."""
+    return label[:1] + label[1:2].upper() + label[2:]
+
+
+# ---------------------------------------------------------------- the headline
+
+
+_IF = "Counterfactually fair if nothing is hidden"
+
+
+def _breaks(words: Words) -> tuple[str, str]:
+    at = number(words.conclusion["p_max"])
+    return (
+        f"{_IF}, but not if something is.",
+        f"Hidden causes that link {words.ends} with a correlation of {at} would be enough to make it as unfair as "
+        f"{words.blind}.",
+    )
+
+
+def _holds(words: Words) -> tuple[str, str]:
+    return (
+        f"{_IF}, and hard to upset.",
+        f"No hidden causes were found that link {words.ends} with correlations of up to "
+        f"{number(words.conclusion['highest'])} and make it as unfair as {words.blind}.",
+    )
+
+
+def _no_level(words: Words) -> tuple[str, str]:
+    there = words.conclusion["there"]
+    return (
+        f"{_IF}, but not if something is.",
+        f"Hidden causes that link {words.ends} with a correlation of {number(there['p_max'])} could change "
+        f"{words.changes} by {words.amount(there['typical'])}.",
+    )
+
+
+def _cannot_matter(words: Words) -> tuple[str, str]:
+    return (
+        "This test cannot tell.",
+        f"Hidden causes that link {words.ends} make no difference in this model, however strong they are, so the test "
+        "speaks neither for nor against the predictor.",
+    )
+
+
+def _unfair(words: Words) -> tuple[str, str]:
+    own, blind = words.conclusion["typical_model_a"], words.conclusion["typical_blind"]
+    beside = ""
+    if blind:
+        ratio = words.conclusion["ratio_model_a"]
+        much = "as much as" if 0.95 < ratio < 1.05 else f"{number(ratio)} times as much as"
+        beside = f", {much} that of {words.blind}"
+    return (
+        "Not counterfactually fair, even if nothing is hidden.",
+        f"If {words.protected} were different, {words.changes} would change by {words.amount(own)}{beside}.",
+    )
+
+
+def _impossible(words: Words) -> tuple[str, str]:
+    share = f"{number(words.r['plausibility']['impossible_percent'])} %"
+    return (
+        "No verdict: the model makes people who could not exist.",
+        f"For {share} of {words.people}, a value in the other world lies outside what the table holds.",
+    )
+
+
+_HEADLINES = {
+    State.BREAKS: _breaks,
+    State.HOLDS: _holds,
+    State.NO_LEVEL: _no_level,
+    State.CANNOT_MATTER: _cannot_matter,
+    State.UNFAIR: _unfair,
+    State.IMPOSSIBLE: _impossible,
+}
+
+
+# ---------------------------------------------------------------- five answers
+
+
+def _as_it_stands(words: Words) -> str:
+    found, bands = words.conclusion, words.r.get("bands")
+    if found["state"] == State.IMPOSSIBLE:
+        worst = max(words.r["plausibility"]["features"], key=lambda one: one["outside"])
+        return f"That cannot be said until the model fits. {name(worst['sentence'])}"
+    assumed = "if the graph is right and nothing is hidden"
+    own = f"{words.changes} would change by {words.amount(found['typical_model_a'])}"
+    if found["state"] == State.UNFAIR:
+        return f"No. Even {assumed}, {own}."
+    if found["typical_model_a"] > 0:
+        return f"Nearly, {assumed}: {own}, {_why_not_0(words)}."
+    error = ""
+    if bands and bands["refit"] == "model b":
+        most = words.amount(bands["typical_sampling_error"])
+        error = f" Sampling error alone could make {words.changes} change by up to {most}."
+    return f"Yes by construction, {assumed}.{error}"
+
+
+def _why_not_0(words: Words) -> str:
+    if words.r["data"].get("held_out"):
+        return "because the model was fitted to others"
+    return "because levels show only roughly what lies behind them"
+
+
+def _how_much(words: Words) -> str:
+    found = words.conclusion
+    if found["state"] == State.IMPOSSIBLE:
+        return "That cannot be said either."
+    if found["state"] == State.CANNOT_MATTER:
+        return (
+            "No amount of what the graph allows: the equations absorb it. Let hidden causes act elsewhere too, behind "
+            f"{words.protected} for example, to learn more."
+        )
+    if found["state"] == State.NO_LEVEL:
+        return f"There is no natural level: {words.blind} is not affected by it either."
+    if found["state"] == State.UNFAIR:
+        return _already(words)
+    return " ".join(filter(None, [_by_cause(words) or _by_correlation(words), _sampling(words)]))
+
+
+def _already(words: Words) -> str:
+    at = words.conclusion["p_max"]
+    if at == 0:
+        return f"Nothing: it is as unfair as {words.blind} already."
+    if at is None:
+        highest = number(words.conclusion["highest"])
+        return f"It stayed less unfair than {words.blind} for correlations of up to {highest}."
+    return f"To be as unfair as {words.blind}: hidden causes that link {words.ends} with a correlation of {number(at)}."
+
+
+def _by_cause(words: Words) -> str:
+    """What one hidden cause would have to explain, where that is known."""
+    causes = words.conclusion["causes"]
+    if causes is None:
+        return ""
+    if causes["equal_percent"] is None:
+        return "No single hidden cause that was tried is enough."
+    who = words.labels(causes["variables"])
+    alike = " alike" if len(causes["variables"]) > 1 else ""
+    share = f"{number(causes['equal_percent'])} %"
+    text = f"One hidden cause would have to explain {share} of what is unexplained in {who}{alike}"
+    if causes["capped_percent"] is not None:
+        others = [one for one in causes["variables"] if one != words.r["graph"]["protected"]]
+        share = f"{number(causes['capped_percent'])} % in {words.labels(others)}"
+        text += f"; or {share} if it explains {number(causes['cap_percent'])} % in {words.protected}"
+    return f"{text}."
+
+
+def _by_correlation(words: Words) -> str:
+    at = words.conclusion["p_max"]
+    if at is None:
+        return f"More than a correlation of {number(words.conclusion['highest'])}, as far as the search can tell."
+    return f"Hidden causes would have to link {words.ends} with a correlation of {number(at)}."
+
+
+def _sampling(words: Words) -> str:
+    lower, at = words.conclusion["lower"], words.conclusion["p_max"]
+    if lower is None or not at:
+        return ""
+    return f"Allowing for sampling error, a correlation of {number(lower, 3)} instead of {number(at, 3)} might do."
+
+
+def _then(words: Words) -> str:
+    found = words.conclusion
+    if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
+        return "Nothing that this test can see." if found["state"] == State.CANNOT_MATTER else "That cannot be said."
+    there = found["there"]
+    where = "At that strength" if there["p_max"] == found["p_max"] else f"At a correlation of {number(there['p_max'])}"
+    change = f"{where}, {words.changes} could change by {words.amount(there['typical'])}"
+    if there["typical_upper"] is not None:
+        change += (
+            f" (at most {words.amount(there['typical_upper'])} with {number(words.r['bands']['percent'])} % confidence)"
+        )
+    deviation = words.r["conclusion"]["outcome_deviation"]
+    if deviation is not None:
+        change += f", where {words.outcome} has a standard deviation of {number(deviation)}"
+    if there["turned_percent"] is not None:
+        change += f". {number(there['turned_percent'])} % of decisions would turn"
+    return f"{change}."
+
+
+def _who(words: Words) -> str:
+    found = words.conclusion
+    if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
+        return "Nobody can be named."
+    groups = found["there"]["groups"]
+    named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
+    first, *others = named if len(named) <= 3 else [named[0], named[-1]]
+    where = (
+        f"{words.amount(abs(first['difference']))} {_side(first)} on average than if {words.protected} were different"
+    )
+    more = [f"for {words.group(g)} {words.amount(abs(g['difference']))} {_side(g)}" for g in others]
+    text = f"In that worst case, predictions for {words.group(first)} would be {listed([where, *more])}."
+    return f"{text} {_loses(words, named)}"
+
+
+def _side(group: Content) -> str:
+    return "lower" if group["difference"] < 0 else "higher"
+
+
+def _loses(words: Words, groups: Sequence[Content]) -> str:
+    """Who is worse off, if it is known what is better."""
+    better = words.r["wording"]["higher_is"]
+    if better is None:
+        return "Who loses by it depends on whether a higher prediction is better."
+    lost = [g for g in groups if (g["difference"] < 0) == (better == "better") and g["difference"]]
+    if not lost or groups[0]["group"] == "everyone":
+        return f"A higher prediction is {better}."
+    return f"A higher prediction is {better}, so {listed(words.group(g) for g in lost)} would lose."
+
+
+def _rests_on(words: Words) -> str:
+    fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
+    return (
+        f"On the graph below{fair}; on hidden causes that act only where it allows them and are additive and Gaussian. "
+        "It does not show that such causes exist."
+    )
