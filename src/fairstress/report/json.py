@@ -171,7 +171,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
     graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
     data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
-    first = {"versions": None, "wording": Wording().to_dict(), "notes": []}
+    first: dict[str, Any] = {"versions": None, "wording": Wording().to_dict(), "notes": []}
     return {**first, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
 
 
