@@ -421,11 +421,13 @@ def test_run_prints_its_results_as_json(folder):
 def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))  # not on Windows
     code = (
-        "import time; from fairstress.cli import _progress\n"
+        "import time; from fairstress.cli import _progress; from fairstress.progress import watching\n"
         "with _progress('steps \\x1b[31m') as progress:\n"
-        "    for done in range(1, 4): time.sleep(0.4); progress(done, 3)\n"
+        "    for done in range(1, 4): time.sleep(0.4); progress and progress(done, 3)\n"
         "with _progress('silent'): time.sleep(1.2)\n"
         "with _progress('short'): pass\n"
+        "with watching(None, 'outer'), watching(None, 'inner'): time.sleep(1.2)\n"
+        "with watching(False, 'asked for none'), watching(None, 'within'): time.sleep(1.2)\n"
     )
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -438,8 +440,11 @@ def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
         assert (on_a_terminal.wait(60), elsewhere.returncode) == (0, 0)
     shown = os.read(ours, 100_000).decode()
     assert "3 of 3" in shown
-    assert "silent: |" in shown
-    assert "short" not in shown
+    assert re.search(r"\| [23] of 3, about 00:0\d left", shown)
+    assert "silent [00:01]" in shown
+    assert "outer [00:01]" in shown
+    for never in ("short", "inner", "asked for none", "within"):
+        assert never not in shown
     assert "\x1b" not in shown
 
 

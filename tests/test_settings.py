@@ -20,8 +20,9 @@ from sklearn.linear_model import LinearRegression
 import fairstress as fs
 from fairstress.cli import main
 from fairstress.errors import DataError, SettingError
+from fairstress.inputs.files import read_frame
 from fairstress.report.json import read_results, report_results, write_results
-from fairstress.settings import Plan, read_frame, read_settings
+from fairstress.settings import Plan, read_settings
 
 GRAPH = "a -> x -> z; x <-> z"
 PAIR = ("x", "z")

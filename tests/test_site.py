@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 import fairstress as fs
-from fairstress.settings import _BANDS, _BUDGET, _KEYS, _OPTIONS, _PREDICTOR, _PROFILE, _REPORT, _ROBUST, _SEARCH
+from fairstress.inputs.described import COLUMN
+from fairstress.settings import _BANDS, _BUDGET, _DATA, _KEYS, _OPTIONS, _PREDICTOR, _PROFILE, _REPORT, _ROBUST, _SEARCH
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -88,7 +89,9 @@ def test_the_page_on_own_data_lists_every_key_of_a_settings_file():
     rows = dict(re.findall(r"(?m)^\| ([^|]*`[^|]*) \| (.*) \|$", text[text.index("### Every key") :]))
     listed = [key for cell in rows for key in re.findall(r"`([\w.]+)`", cell)]
     tables = {"": _KEYS, "options.": _OPTIONS, "profile.": _PROFILE, "report.": _REPORT}
+    tables |= {"data.": _DATA, "columns.name.": COLUMN}
     tables |= {"options.predictor.": _PREDICTOR, "options.robust.": _ROBUST}
     tables |= {"report.budget.": _BUDGET, "report.search.": _SEARCH, "report.bands.": _BANDS}
-    known = {f"{prefix}{key}" for prefix, keys in tables.items() for key in keys} - {"options", "profile", "report"}
+    known = {f"{prefix}{key}" for prefix, keys in tables.items() for key in keys}
+    known -= {"columns", "options", "profile", "report"}
     assert sorted(listed) == sorted(known)

@@ -6,6 +6,7 @@ own.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -70,7 +71,7 @@ from fairstress.model.named import StructuralModel, counterfactual_frame, name_m
 from fairstress.model.user_predictor import DIGITS, read_user_predictor
 from fairstress.model.view import RawColumns
 from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust, read_wording
-from fairstress.progress import Progress
+from fairstress.progress import Progress, Watch, as_callback, watching
 from fairstress.resampling import N_BOOT, Bootstrap
 from fairstress.threads import one_thread
 
@@ -83,7 +84,7 @@ T = TypeVar("T")
 
 
 def _in_one_thread(audit: type[T]) -> type[T]:
-    """Let the linear algebra of every method run in one thread, so that none can be forgotten."""
+    """Let the linear algebra of every method run in one thread, and long work show a bar; none can be forgotten."""
     for name, member in vars(audit).copy().items():
         if isinstance(member, classmethod):
             setattr(audit, name, classmethod(_limited(member.__func__)))
@@ -93,10 +94,16 @@ def _in_one_thread(audit: type[T]) -> type[T]:
 
 
 def _limited(function: Any) -> Any:
+    known = inspect.signature(function).parameters
+    is_long = "progress" in known and known["progress"].kind is inspect.Parameter.KEYWORD_ONLY
+
     @wraps(function)
     def limited(*args: Any, **kwargs: Any) -> Any:
         with one_thread:
-            return function(*args, **kwargs)
+            if not is_long:
+                return function(*args, **kwargs)
+            with watching(kwargs.pop("progress", None), function.__name__.replace("_", " ")) as progress:
+                return function(*args, progress=progress, **kwargs)
 
     return limited
 
@@ -173,7 +180,7 @@ class Audit:
         people: str = "people",
         higher_is: str | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Audit:
         """Fit Model A, the predictor on its residuals, and the baselines; what is not given is cross-validated.
 
@@ -259,7 +266,8 @@ class Audit:
             Seed of every step that draws random numbers and of the folds, default None, which is 0 for the folds.
             Fitting draws none, but your own estimator may.
         progress
-            Called with (steps done, steps in all); default nobody.
+            Called with (steps done, steps in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Returns
         -------
@@ -312,8 +320,8 @@ class Audit:
             wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
         wanted = None if robust is None else read_robust(robust)
-        audit = cls(build(fitted_to, settings, folds, progress=progress))
-        audit = audit if wanted is None else audit._made_robust(wanted, None, progress)
+        audit = cls(build(fitted_to, settings, folds, progress=as_callback(progress)))
+        audit = audit if wanted is None else audit._made_robust(wanted, None, as_callback(progress))
         return audit if held_out is None else replace(audit, fitted=judged_on(audit.fitted, table.keep(held_out)))
 
     # ------------------------------------------------------------ what was fitted
@@ -552,7 +560,7 @@ class Audit:
         *,
         bands: Bootstrap | int = N_BOOT,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Estimate:
         """CFU, or another functional of Model B, if the errors have this correlation, with its limits.
 
@@ -573,7 +581,8 @@ class Audit:
         random_state
             Seed of replicates; default that of the audit.
         progress
-            Called with (steps done, steps in all); default nobody.
+            Called with (steps done, steps in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -592,7 +601,7 @@ class Audit:
         known = (
             CFU(name=self.settings.measure.title) if functional is None else read_functional(self.fitted, functional)
         )
-        return estimate_at(replicator, self._read(correlation)[None], known, progress)[0]
+        return estimate_at(replicator, self._read(correlation)[None], known, as_callback(progress))[0]
 
     def imputation_deviation(self, correlation: Correlation, *, baseline: str | None = None) -> float:
         """How far `cfu` differs between the completed tables of a multiple imputation.
@@ -734,7 +743,7 @@ class Audit:
         *,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Profile:
         """CFU along a grid of correlations of one pair, all others 0: the paper's first tool.
 
@@ -750,7 +759,8 @@ class Audit:
         random_state
             Seed of replicates; default that of the audit.
         progress
-            Called with (steps done, steps in all); default nobody.
+            Called with (steps done, steps in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -760,7 +770,7 @@ class Audit:
         >>> audit.profile(("race", "lsat"), [-0.2, 0, 0.2]).cfu.round(4).tolist()
         [0.0039, 0.0, 0.0039]
         """
-        return profile(self.fitted, pair, grid, progress, Replicator.of(self.fitted, bands, random_state))
+        return profile(self.fitted, pair, grid, as_callback(progress), Replicator.of(self.fitted, bands, random_state))
 
     def contour(
         self,
@@ -770,7 +780,7 @@ class Audit:
         *,
         others: Correlation | None = None,
         min_eigenvalue: float = 0.05,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Contour:
         """CFU over a grid of the correlations of two pairs.
 
@@ -785,7 +795,8 @@ class Audit:
         min_eigenvalue
             Where the smallest eigenvalue of P lies below this, nothing is fitted; default 0.05.
         progress
-            Called with (steps done, steps in all); default nobody.
+            Called with (steps done, steps in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -797,7 +808,7 @@ class Audit:
         [[0.0, 0.0039], [0.0011, 0.0094]]
         """
         held = self._read({} if others is None else others)
-        return contour(self.fitted, first, second, grid, held, min_eigenvalue, progress)
+        return contour(self.fitted, first, second, grid, held, min_eigenvalue, as_callback(progress))
 
     # ------------------------------------------------------------ within a budget
 
@@ -809,7 +820,7 @@ class Audit:
         search: Search | None = None,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> WorstCase:
         """Find the largest CFU within a budget: the paper's second tool.
 
@@ -827,7 +838,8 @@ class Audit:
         random_state
             Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
-            Called with (ascents done, ascents planned); default nobody.
+            Called with (ascents done, ascents planned); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -842,7 +854,10 @@ class Audit:
         0.0039
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        worst, replicator = solve(p_max, progress=progress), Replicator.of(self.fitted, bands, random_state)
+        worst, replicator = (
+            solve(p_max, progress=as_callback(progress)),
+            Replicator.of(self.fitted, bands, random_state),
+        )
         return worst if replicator is None else replace(worst, estimate=with_limits(replicator, solve, [worst])[0])
 
     def curve(
@@ -853,7 +868,7 @@ class Audit:
         search: Search | None = None,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Curve:
         """Find the worst case for each p_max, each search starting also from the solution of the one before.
 
@@ -870,7 +885,8 @@ class Audit:
         random_state
             Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
-            Called with (budgets done, budgets in all); default nobody.
+            Called with (budgets done, budgets in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -881,7 +897,7 @@ class Audit:
         [0.0, 0.001, 0.0039]
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
-        return curve(self.fitted, p_max, solve, progress, Replicator.of(self.fitted, bands, random_state))
+        return curve(self.fitted, p_max, solve, as_callback(progress), Replicator.of(self.fitted, bands, random_state))
 
     def breaking_point(
         self,
@@ -893,7 +909,7 @@ class Audit:
         search: Search | None = None,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> BreakingPoint:
         """Find the smallest p_max whose worst case reaches a level: a number, or the name of a baseline.
 
@@ -915,7 +931,8 @@ class Audit:
         random_state
             Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
-            Called with (searches done, searches planned); default nobody.
+            Called with (searches done, searches planned); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -927,7 +944,7 @@ class Audit:
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
         replicator = Replicator.of(self.fitted, bands, random_state)
-        return breaking_point(self.fitted, level, definition, highest, solve, progress, replicator)
+        return breaking_point(self.fitted, level, definition, highest, solve, as_callback(progress), replicator)
 
     def bounds(
         self,
@@ -938,7 +955,7 @@ class Audit:
         search: Search | None = None,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> tuple[WorstCase, WorstCase]:
         """Find the smallest and the largest value of a functional of Model B within a budget.
 
@@ -958,7 +975,8 @@ class Audit:
         random_state
             Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
-            Called with (searches done, 2); default nobody.
+            Called with (searches done, 2); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Returns
         -------
@@ -975,7 +993,7 @@ class Audit:
         -6.6 to -2.8
         """
         replicator = Replicator.of(self.fitted, bands, random_state)
-        return bounds(self.fitted, functional, p_max, budget, search, random_state, progress, replicator)
+        return bounds(self.fitted, functional, p_max, budget, search, random_state, as_callback(progress), replicator)
 
     def effects(
         self,
@@ -986,7 +1004,7 @@ class Audit:
         search: Search | None = None,
         bands: Bootstrap | int | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> pd.DataFrame:
         """Direct, indirect and total effects of the protected attribute on each feature, with bounds within a budget.
 
@@ -1005,7 +1023,8 @@ class Audit:
         random_state
             Seed of the scan, of random starts and of replicates; default that of the audit.
         progress
-            Called with (searches done, searches in all); default nobody.
+            Called with (searches done, searches in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Returns
         -------
@@ -1024,7 +1043,7 @@ class Audit:
            lsat  total    -4.70 -6.59 -2.82
         """
         replicator = Replicator.of(self.fitted, bands, random_state)
-        return effects(self.fitted, p_max, level, budget, search, random_state, progress, replicator)
+        return effects(self.fitted, p_max, level, budget, search, random_state, as_callback(progress), replicator)
 
     def frontier(
         self,
@@ -1034,7 +1053,7 @@ class Audit:
         budget: Budget | str = "pairwise",
         search: Search | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Frontier:
         """Trade accuracy against the worst-case CFU within a budget.
 
@@ -1056,7 +1075,8 @@ class Audit:
         random_state
             Seed of the scan and of random starts; default that of the audit.
         progress
-            Called with (weights done, weights in all); default nobody.
+            Called with (weights done, weights in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -1072,7 +1092,7 @@ class Audit:
            robust    10.0 0.455       0.017
         """
         solver = Solver.of(self.fitted, budget, search, random_state)
-        return frontier(self.fitted, p_max, weights, solver, progress)
+        return frontier(self.fitted, p_max, weights, solver, as_callback(progress))
 
     def robust(
         self,
@@ -1082,7 +1102,7 @@ class Audit:
         budget: Budget | str = "pairwise",
         search: Search | None = None,
         random_state: int | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> Audit:
         """Give the same audit with the robust predictor of one weight in place of the fair one.
 
@@ -1103,7 +1123,8 @@ class Audit:
         random_state
             Seed of the scan and of random starts; default that of the audit.
         progress
-            Called with (searches done, searches planned); default nobody.
+            Called with (searches done, searches planned); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -1114,7 +1135,7 @@ class Audit:
         >>> round(audit.worst_case(0.3).value, 3), round(audit.robust(0.3, 10).worst_case(0.3).value, 3)
         (0.206, 0.017)
         """
-        return self._made_robust(Robust(p_max, weight, budget, search), random_state, progress)
+        return self._made_robust(Robust(p_max, weight, budget, search), random_state, as_callback(progress))
 
     # ------------------------------------------------------------ what can be bounded
 
@@ -1355,7 +1376,7 @@ class Audit:
         thorough: bool = False,
         labels: bool = False,
         source: Mapping[str, str] | None = None,
-        progress: Progress | None = None,
+        progress: Watch = None,
     ) -> ReportData:
         """Write a report that people can read: one HTML file with everything in it.
 
@@ -1398,7 +1419,8 @@ class Audit:
         source
             ``file`` and ``sha256`` of the data, for the record; default none.
         progress
-            Called with (steps done, steps in all); default nobody.
+            Called with (steps done, steps in all); True shows a bar with the time left, False none. Default: a
+            bar on a terminal or in a notebook, for what takes longer than a second.
 
         Returns
         -------
@@ -1434,7 +1456,7 @@ class Audit:
             columns=columns,
             bands=bands,
             thorough=thorough,
-            progress=progress,
+            progress=as_callback(progress),
         )
         if path is not None:
             write_page(path, report_results(data, source=source), labels=labels)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
-import textwrap
-import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from fairstress.errors import FairstressError, SettingError
-from fairstress.report.text.markup import WIDTH, fill, printable
+from fairstress.progress import Progress, watching
+from fairstress.report.text.markup import fill, printable
 
 if TYPE_CHECKING:
     from fairstress.analyses.check import Check
     from fairstress.audit import Audit
-    from fairstress.inputs.data import Table
 
 
 class _Group(click.Group):
@@ -73,6 +69,39 @@ def demo(output: Path) -> None:
         data = audit.report(output, bands=100, source=law_school_source(), progress=progress)
     click.echo(data.summary())
     click.echo(f"Report written to {output}")
+
+
+@main.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default="audit.toml",
+    show_default=True,
+    help="Where to write the settings.",
+)
+@click.option("--protected", multiple=True, help="Name of the protected attribute; may be repeated.")
+@click.option("--outcome", help="Name of the outcome.")
+@click.option("--force", is_flag=True, help="Overwrite settings that are there.")
+def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | None, force: bool) -> None:
+    """Look through the table DATA (.csv, also compressed, or .parquet), and write a settings file to fill in."""
+    from fairstress.draft import draft_settings
+    from fairstress.inputs.survey import survey
+
+    if output.exists() and not force:
+        raise SettingError(f"{str(output)!r} is there already: give another file by -o, or --force to overwrite it")
+    found = survey(data)
+    text = draft_settings(found, data, output, protected=protected, outcome=outcome)
+    with _writing("the settings", output):
+        output.write_text(text, encoding="utf-8")
+    click.echo(f"{found.rows:,} rows, {len(found.columns):,} columns")
+    for problem in found.problems:
+        click.echo("\n" + fill(str(problem)))
+    empty = " and ".join(
+        filter(None, (", ".join(("protected",) * (not protected) + ("outcome",) * (not outcome)), "graph"))
+    )
+    click.echo(f"\nSettings written to {output}: fill in {empty}, then run: fairstress check {output}")
 
 
 @main.command()
@@ -129,19 +158,20 @@ def check(settings: Path, as_json: bool) -> None:
     import json
 
     from fairstress.report.json import check_results
+    from fairstress.report.text.columns import aligned, describe_columns
     from fairstress.settings import read_settings
 
     plan = read_settings(settings)
     with _progress("fit of the models") as progress:
         audit = plan.fit(progress)
-    columns, notes = _columns(audit, plan.options), getattr(audit, "notes", ())
+    columns, notes = describe_columns(audit, plan.options), audit.notes
     verdicts = _verdicts(audit)
     if as_json:
         found = {"together": None, "alone": []} if isinstance(verdicts, str) else check_results(verdicts)
         click.echo(json.dumps({"columns": columns, "notes": list(notes), **found}, indent=2))
         return
     last = fill(verdicts) if isinstance(verdicts, str) else verdicts.summary()
-    click.echo("\n\n".join(["What columns are taken for", _aligned(columns), *map(fill, notes), last]))
+    click.echo("\n\n".join(["What columns are taken for", aligned(columns), *map(fill, notes), last]))
 
 
 def _verdicts(audit: Audit) -> Check | str:
@@ -153,109 +183,6 @@ def _verdicts(audit: Audit) -> Check | str:
             raise
         sentence = str(nothing)
         return f"{sentence[0].upper()}{sentence[1:]}."
-
-
-# ---------------------------------------------------------------- what columns are taken for
-
-
-def _columns(audit: Audit, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Say for each column of the graph what it is taken for, and why; the options are what a settings file gives."""
-    table = audit.fitted.table
-    missing = table.dropped.by_column if table.dropped else {}
-    columns = [
-        *_protected_columns(table, is_given=table.graph.protected in options.get("kinds", {})),
-        *_feature_columns(table, audit.fitted.claim.design.columns),
-        _outcome_column(table, is_given="outcome_type" in options),
-    ]
-    return [{**column, "missing": missing.get(column["column"], 0)} for column in columns]
-
-
-def _column(
-    name: str, role: str, kind: str, reason: str, *, levels: Iterable[Any] = (), ends: Iterable[float] = ()
-) -> dict[str, Any]:
-    shown, limits = [str(level) for level in levels], [float(end) for end in ends]
-    return {
-        "column": name,
-        "role": role,
-        "kind": kind,
-        "levels": shown or None,
-        "range": limits or None,
-        "reason": reason,
-    }
-
-
-def _feature_columns(table: Table, modelled: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Features; those without an equation are context."""
-    for j, (coding, kind) in enumerate(zip(table.units.features, table.kinds.values(), strict=True)):
-        ends = (0.0 if kind.atom else coding.known[0], coding.known[-1]) if kind.is_number else ()
-        role = "feature" if j in modelled else "context"
-        yield _column(coding.name, role, kind.word, kind.reason, levels=kind.levels, ends=ends)
-
-
-def _protected_columns(table: Table, *, is_given: bool) -> Iterator[dict[str, Any]]:
-    """The protected attribute, column by column where there are several."""
-    coding, names, number = table.protected, table.graph.protected_columns, table.units.protected
-    if number is not None:
-        reason = "given" if is_given else "numbers"
-        yield _column(names[0], "protected", "number", reason, ends=(number.known[0], number.known[-1]))
-        return
-    levels, kind = coding.levels or (), "ordered" if coding.is_ordered else "category"
-    reason = "an ordered categorical" if coding.is_ordered else "levels without an order"
-    reason = "given" if is_given else "two values" if coding.is_binary else reason
-    if len(names) > 1:
-        reason = f"{len(levels)} levels of {' and '.join(names)} together"
-    for name in names:
-        own = levels if len(names) == 1 else sorted(table.units.levels[name].unique(), key=str)
-        yield _column(name, "protected", kind, reason, levels=own)
-
-
-def _outcome_column(table: Table, *, is_given: bool) -> dict[str, Any]:
-    name, levels = table.graph.outcome, table.outcome_levels
-    if levels is not None:
-        return _column(name, "outcome", "classes", "given" if is_given else "two values", levels=levels)
-    reason, values = "given" if is_given else "more than two values", table.outcome()
-    return _column(name, "outcome", "number", reason, ends=(values.min(), values.max()))
-
-
-HEAD = ("column", "role", "kind", "levels or range", "missing", "reason")
-GAP = 2  # between columns
-MOST_LEVELS, LONGEST_LEVEL = 5, 20  # that are written out
-
-
-def _aligned(columns: Sequence[Mapping[str, Any]]) -> str:
-    """Write columns as a table that a terminal has room for: the widest cells go over several lines."""
-    rows = [HEAD] + [(c["column"], c["role"], c["kind"], _values(c), f"{c['missing']:,}", c["reason"]) for c in columns]
-    cells = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    while sum(widths) + GAP * (len(widths) - 1) > WIDTH:
-        widths[widths.index(max(widths))] -= 1
-    return "\n".join(line for row in cells for line in _lines(row, widths))
-
-
-def _lines(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """Write one row, in as many lines as its longest cell needs; the number of missing values stands on the right."""
-    own = [textwrap.wrap(cell, width, break_on_hyphens=False) for cell, width in zip(cells, widths, strict=True)]
-    for parts in itertools.zip_longest(*own, fillvalue=""):
-        aligned = zip(parts, widths, HEAD, strict=True)
-        yield (" " * GAP).join(f"{part:{'>' if head == 'missing' else '<'}{w}}" for part, w, head in aligned).rstrip()
-
-
-def _values(column: Mapping[str, Any]) -> str:
-    """Write the levels, lowest first if they have an order, or the range."""
-    if column["levels"] is None:
-        return " to ".join(_number(end) for end in column["range"])
-    levels = [
-        level if len(level) <= LONGEST_LEVEL else f"{level[: LONGEST_LEVEL - 3]}..." for level in column["levels"]
-    ]
-    between = " < " if column["kind"].startswith("ordered") else ", "
-    if len(levels) <= MOST_LEVELS:
-        return between.join(levels)
-    return f"{between.join([*levels[:3], '...', levels[-1]])} ({len(levels)} levels)"
-
-
-def _number(value: float) -> str:
-    """Write a number briefly: no digits behind the point of a whole or large one."""
-    return f"{value:,.0f}" if (value % 1 == 0 or abs(value) >= 1e4) and abs(value) < 1e9 else f"{value:.4g}"
 
 
 @main.command()
@@ -343,33 +270,9 @@ def _writing(what: str, path: Path) -> Iterator[None]:
         raise SettingError(f"cannot write {what} to {str(path)!r}: {problem.strerror}") from None
 
 
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error once a step takes longer than a second; nothing where it is not a terminal."""
-    from tqdm import tqdm
-
-    bar = tqdm(desc=printable(what), total=1, file=sys.stderr, disable=None, delay=1, leave=False, bar_format=_BAR)
-
-    def show() -> None:
-        bar.delay = 0
-        bar.refresh()
-
-    notice = threading.Timer(1.0, show)  # for a step that never says how far it is
-    notice.daemon = True
-    notice.start()
-
-    def report(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-
-    try:
-        yield report
-    finally:
-        notice.cancel()
-        bar.close()
-
-
-_BAR = "{desc}: |{bar:30}| {n_fmt} of {total_fmt} [{elapsed}]"
+def _progress(what: str) -> AbstractContextManager[Progress | None]:
+    """Show how far some work is, where somebody looks; names in it may be anything."""
+    return watching(None, printable(what))
 
 
 @contextmanager

@@ -151,7 +151,7 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         if self.robust is not None and outcome_type == CLASSES:
             settings["predictor"] = Predictor(scale=LOG_ODDS)  # where a robust predictor can be found
         weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
-        self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings)
+        self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings, progress=False)
         self.graph_ = graph
         return self
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +13,41 @@ import numpy as np
 import pandas as pd
 
 from fairstress.audit import Audit
-from fairstress.errors import DataError, SettingError, describe_error, did_you_mean
+from fairstress.claim.build import Fitted
+from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.cells import doubt
 from fairstress.inputs.correlation import read_pair
+from fairstress.inputs.described import Described, read_columns, recode_columns
+from fairstress.inputs.files import CsvFormat, read_frame
 from fairstress.inputs.folds import CONTIGUOUS
-from fairstress.inputs.frames import check_unique
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import read_words
-from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, SingleCause, Spectral, read_budget
-from fairstress.progress import Progress
+from fairstress.keys import check_keys
+from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, SingleCause, Spectral, Wording, read_budget
+from fairstress.progress import Watch
 from fairstress.resampling import Bootstrap, read_bootstrap
 from fairstress.search.causes import check_caps
+from fairstress.stored import load_predictor
 
 _KEYS: dict[str, tuple[type, ...]] = {
-    "data": (str, list),
+    "data": (str, list, dict),
     "graph": (str,),
     "protected": (str, list),
     "outcome": (str,),
+    "people": (str,),
+    "higher_is": (str,),
     "output": (str,),
     "sample_weight": (str,),
+    "columns": (dict,),
     "options": (dict,),
     "profile": (dict,),
     "report": (dict,),
+}
+_DATA: dict[str, tuple[type, ...]] = {
+    "file": (str, list),
+    "delimiter": (str,),
+    "decimal": (str,),
+    "missing_values": (list,),
 }
 _OPTIONS: dict[str, tuple[type, ...]] = {
     "reference": (str, int, float, bool),
@@ -103,16 +114,7 @@ _BUDGET: dict[str, tuple[type, ...]] = {
     "caps": (dict,),
 }
 _SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,), "n_jobs": (int,)}
-_PICKLES = (".joblib", ".pkl", ".pickle")
 _REQUIRED = ("data", "graph", "protected", "outcome")
-_TYPE_NAMES = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Plan:
     """An audit as a settings file describes it."""
 
     data: tuple[Path, ...]  # one file, or the completed tables of a multiple imputation
+    form: CsvFormat  # how the file is written
+    columns: Described
     graph: CausalGraph
     sample_weight: str | None
     options: Mapping[str, Any]
@@ -129,9 +133,9 @@ class Plan:
     output: Path
     folder: Path  # of the settings file
 
-    def fit(self, progress: Progress | None = None) -> Audit:
+    def fit(self, progress: Watch = None) -> Audit:
         """Read the data and fit."""
-        frames = [read_frame(path) for path in self.data]
+        frames, sentences = self._frames()
         if "cluster" in self.options:
             for frame in frames:
                 _check_column(frame, self.options["cluster"], "options.cluster")
@@ -142,7 +146,31 @@ class Plan:
             predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
         options["predictor"] = Predictor(**predictor)
         data = frames if len(frames) > 1 else frames[0]
-        return Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
+        audit = Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
+        return replace(audit, fitted=_with_sentences(audit.fitted, sentences)) if sentences else audit
+
+    def _frames(self) -> tuple[list[pd.DataFrame], tuple[str, ...]]:
+        """Read and recode the tables; say what was done to their values."""
+        frames = [read_frame(path, self.form, self.columns.as_text()) for path in self.data]
+        for frame in frames:
+            self.columns.check_columns(list(map(str, frame.columns)))
+            self._check_cells(frame)
+        frames, sentences = recode_columns(frames, self.columns.recodes)
+        if self.form.missing_values:
+            cells = ", ".join(map(repr, self.form.missing_values))
+            sentences.insert(0, f"As the settings file says, cells with {cells} were read as missing values.")
+        return frames, tuple(sentences)
+
+    def _check_cells(self, frame: pd.DataFrame) -> None:
+        """Refuse text that is likely to be something else, unless the settings file has a word on it."""
+        if self.form.missing_values is not None:
+            return
+        named = (*self.graph.protected_columns, *self.graph.features, self.graph.outcome)
+        open_ = [name for name in named if name not in {*self.columns.kinds, *self.columns.recodes}]
+        is_text = pd.api.types.is_string_dtype
+        doubts = [doubt(frame[name], name) for name in open_ if name in frame.columns and is_text(frame[name])]
+        if any(doubts):
+            raise DataError("; ".join(filter(None, doubts)))
 
     def source(self) -> dict[str, str]:
         """Say which file was audited, with its checksum; several are joined by commas, in their order."""
@@ -169,98 +197,45 @@ def _check_column(frame: pd.DataFrame, name: str, key: str) -> None:
         raise DataError(f"{key} names '{name}', which is not a column of the data{near}")
 
 
+def _with_sentences(fitted: Fitted, sentences: tuple[str, ...]) -> Fitted:
+    """Let a fit remember what was done to the file's values, which its notes say."""
+    training = fitted.training and _with_sentences(fitted.training, sentences)
+    return replace(fitted, settings=replace(fitted.settings, prepared=sentences), training=training)
+
+
 def read_settings(path: Path) -> Plan:
     """Read a TOML settings file; paths in it are relative to it.
 
     Unknown keys are refused with the nearest known one, values with their type.
     """
     content = _read_toml(path)
-    _check_keys(content, _KEYS, "")
+    check_keys(content, _KEYS, "")
     for key in _REQUIRED:
         if key not in content:
             raise SettingError(f"{path.name} has no '{key}': it needs {', '.join(_REQUIRED)}")
+        if not content[key]:
+            raise SettingError(f"'{key}' is empty in {path.name}: fill it in")
     options, grid = content.get("options", {}), content.get("profile", {})
-    _check_keys(options, _OPTIONS, "options.")
-    _check_keys(grid, _PROFILE, "profile.")
+    check_keys(options, _OPTIONS, "options.")
+    check_keys(grid, _PROFILE, "profile.")
     report = content.get("report")
-    _check_keys(report or {}, _REPORT, "report.")
+    check_keys(report or {}, _REPORT, "report.")
     graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
-    folder = path.parent
+    folder, (files, form) = path.parent, _read_data(content["data"])
+    columns = read_columns(content.get("columns", {}))
     return Plan(
-        data=tuple(folder / name for name in _files(content["data"])),
+        data=tuple(folder / name for name in files),
+        form=form,
+        columns=columns,
         graph=graph,
         sample_weight=content.get("sample_weight"),
-        options=_read_options(options, graph),
+        options={**_read_options(options, graph, columns), **_words(content, columns)},
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
         report=None if report is None else _read_choices(report, "report.", graph),
         output=folder / content.get("output", f"{path.stem}-results.json"),
         folder=folder,
     )
-
-
-def read_frame(path: Path) -> pd.DataFrame:
-    """Read a CSV (also compressed) or Parquet file."""
-    try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        if ".csv" in path.suffixes:
-            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]  # pandas would rename a second column
-            check_unique(header.dropna())
-            return pd.read_csv(path, low_memory=False)  # a column has one type, however long the file
-    except FileNotFoundError:
-        raise DataError(f"there is no data file {str(path)!r}") from None
-    except ImportError:
-        raise DataError("reading Parquet needs pyarrow: pip install 'fairstress[parquet]'") from None
-    except (OSError, ValueError) as problem:
-        raise DataError(f"cannot read {str(path)!r}: {problem}") from None
-    raise DataError(f"cannot read {str(path)!r}: give a .csv or .parquet file")
-
-
-def load_predictor(name: str, folder: Path) -> Any:
-    """Get a predictor from a file that joblib or pickle wrote, or as ``module:name``; either runs code.
-
-    Files and modules are looked for in the folder; modules also where Python finds them.
-    """
-    if Path(name).suffix in _PICKLES:
-        with _modules_of(folder):  # where the classes of what was pickled may stand
-            return _unpickled(folder / name)
-    module, colon, attribute = name.partition(":")
-    if not (colon and module and attribute):
-        raise SettingError(
-            f"'options.predictor' is {name!r}: give a file ({', '.join(_PICKLES)}) or 'module:name', such as "
-            "'scores:model' for model in scores.py"
-        )
-    try:
-        with _modules_of(folder):
-            loaded = importlib.import_module(module)
-    except (Exception, SystemExit) as problem:  # a script may end by itself
-        raise SettingError(f"'options.predictor': cannot import {module!r} ({describe_error(problem)})") from problem
-    if not hasattr(loaded, attribute):
-        near = did_you_mean(attribute, [known for known in vars(loaded) if not known.startswith("_")])
-        raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
-    return getattr(loaded, attribute)
-
-
-@contextmanager
-def _modules_of(folder: Path) -> Iterator[None]:
-    """Let Python find modules in a folder first."""
-    sys.path.insert(0, str(folder.resolve()))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder.resolve()))
-
-
-def _unpickled(path: Path) -> Any:
-    import joblib
-
-    try:
-        return joblib.load(path)
-    except FileNotFoundError:
-        raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
-    except Exception as problem:
-        raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({describe_error(problem)})") from problem
 
 
 # ---------------------------------------------------------------- checks
@@ -277,39 +252,63 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path.name} is not valid TOML: {problem}") from None
 
 
-def _check_keys(content: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], prefix: str) -> None:
-    """Refuse unknown keys and values of the wrong type."""
-    for key, value in content.items():
-        if key not in known:
-            raise SettingError(
-                f"unknown key '{prefix}{key}'{did_you_mean(key, known) or '; known: ' + ', '.join(known)}"
-            )
-        kinds = known[key]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            wanted = " or ".join(_TYPE_NAMES[kind] for kind in kinds if not (kind is int and float in kinds))
-            raise SettingError(f"'{prefix}{key}' is {value!r}: give {wanted}")
-
-
 # ---------------------------------------------------------------- values
 
 
-def _read_options(options: Mapping[str, Any], graph: CausalGraph) -> dict[str, Any]:
+def _read_options(options: Mapping[str, Any], graph: CausalGraph, columns: Described) -> dict[str, Any]:
     """Turn tables among the options into values; a predictor's model is loaded later."""
     read = dict(options)
-    read_words(read.get("kinds"), graph)  # before any data are read
+    read["kinds"] = _kinds(read.get("kinds", {}), graph, columns)
     if "cv" in read:
         read["cv"] = _folds(read["cv"])
     if "predictor" in read:
         predictor = read["predictor"]
         read["predictor"] = {"model": predictor} if isinstance(predictor, str) else predictor
-        _check_keys(read["predictor"], _PREDICTOR, "options.predictor.")
+        check_keys(read["predictor"], _PREDICTOR, "options.predictor.")
     if "robust" in read:
-        _check_keys(read["robust"], _ROBUST, "options.robust.")
+        check_keys(read["robust"], _ROBUST, "options.robust.")
         for key in ("p_max", "weight"):
             if key not in read["robust"]:
                 raise SettingError(f"'options.robust' lacks '{key}': give both, such as {{p_max = 0.3, weight = 10}}")
         read["robust"] = Robust(**_read_choices(read["robust"], "options.robust.", graph))
     return read
+
+
+def _kinds(given: Mapping[str, Any], graph: CausalGraph, columns: Described) -> dict[str, Any]:
+    """Kinds of both places, checked before any data are read; columns that the graph does not name have none."""
+    for name in given:
+        if name in columns.kinds:
+            raise SettingError(
+                f"the kind of '{name}' is given twice, by 'options.kinds' and 'columns.{name}': once will do"
+            )
+    if graph.outcome in columns.kinds:
+        raise SettingError(
+            f"'columns.{graph.outcome}' gives the outcome a kind: leave it out, 'options.outcome_type' says what an "
+            "outcome is"
+        )
+    known = (*graph.features, graph.protected)
+    kinds = {**given, **{name: kind for name, kind in columns.kinds.items() if name in known}}
+    read_words(kinds, graph)
+    return kinds
+
+
+def _words(content: Mapping[str, Any], columns: Described) -> dict[str, Any]:
+    """Words in which results speak, as `Audit.fit` takes them; checked before any data are read."""
+    words = {key: content[key] for key in ("people", "higher_is") if key in content}
+    return Wording(columns.labels, columns.units, **words).to_dict()
+
+
+def _read_data(given: str | list[Any] | dict[str, Any]) -> tuple[list[str], CsvFormat]:
+    """Files with the format that they are written in."""
+    if not isinstance(given, dict):
+        return _files(given), CsvFormat()
+    check_keys(given, _DATA, "data.")
+    if not given.get("file"):
+        raise SettingError("'data' has no 'file': name the file, such as file = \"people.csv\"")
+    form = {key: value for key, value in given.items() if key != "file"}
+    if "missing_values" in form:
+        form["missing_values"] = tuple(form["missing_values"])
+    return _files(given["file"]), CsvFormat(**form)
 
 
 def _files(given: str | list[Any]) -> list[str]:
@@ -350,18 +349,18 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
         if isinstance(read["budget"], SingleCause):
             check_caps(read["budget"], [end for pair in graph.pairs for end in pair], graph.nodes)
     if "search" in read:
-        _check_keys(read["search"], _SEARCH, f"{prefix}search.")
+        check_keys(read["search"], _SEARCH, f"{prefix}search.")
         read["search"] = Search(**read["search"])
     if "bands" in read:
         given = read["bands"]
-        _check_keys(given if isinstance(given, dict) else {}, _BANDS, f"{prefix}bands.")
+        check_keys(given if isinstance(given, dict) else {}, _BANDS, f"{prefix}bands.")
         read["bands"] = Bootstrap(**given) if isinstance(given, dict) else read_bootstrap(given)
     return read
 
 
 def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
     """A budget as a table: its kind, and its options; pairs are written ``"ugpa <-> lsat"``."""
-    _check_keys(table, _BUDGET, prefix)
+    check_keys(table, _BUDGET, prefix)
     options = {key: value for key, value in table.items() if key != "kind"}
     kind = type(read_budget(table.get("kind", Pairwise.kind)))
     if kind is Spectral and "min_eigenvalue" in options:

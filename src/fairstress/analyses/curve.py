@@ -25,7 +25,7 @@ from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
 from fairstress.options import Budget, is_positive, share
-from fairstress.progress import Progress, Steps
+from fairstress.progress import Progress, Steps, Watch, watching
 from fairstress.search.sets import read_sizes
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Curve(Tabular):
         return bool(self.cfu_unpenalised.max() <= negligible < max(point.value for point in self.points))
 
     def breaking_point(
-        self, level: float | str = "blind", *, definition: str = SAME_P, progress: Progress | None = None
+        self, level: float | str = "blind", *, definition: str = SAME_P, progress: Watch = None
     ) -> BreakingPoint:
         """Find the smallest p_max whose worst case reaches a level.
 
@@ -154,7 +154,8 @@ class Curve(Tabular):
             which the predictor is as unfair as the baseline at one and the same correlation. ``"paper"``: its
             `unfairness`, a distance from the fair predictor, whatever the correlation.
         progress
-            Called with (searches done, searches planned); default nobody.
+            Called with (searches done, searches planned); True shows a bar with the time left, False none. Default:
+            a bar on a terminal or in a notebook, for what takes longer than a second.
 
         Examples
         --------
@@ -165,13 +166,14 @@ class Curve(Tabular):
         >>> round(audit.curve([0, 0.1, 0.2]).breaking_point(0.02).p_max, 3)
         0.055
         """
-        steps, sizes = Steps(len(self.points) + SEARCHES, progress), [point.p_max for point in self.points]
-        if read_definition(level, definition) == SAME_P:
-            first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
-        else:
-            first = self._reaching(read_level(level, self.context), steps)
-            first = _beside(first, level, self.context)
-        steps.finish()
+        with watching(progress, "breaking point") as heard:
+            steps, sizes = Steps(len(self.points) + SEARCHES, heard), [point.p_max for point in self.points]
+            if read_definition(level, definition) == SAME_P:
+                first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
+            else:
+                first = self._reaching(read_level(level, self.context), steps)
+                first = _beside(first, level, self.context)
+            steps.finish()
         return first
 
     def _reaching(self, level: float, steps: Steps) -> BreakingPoint:

@@ -20,7 +20,7 @@ WIDER = 1.2  # ratio of residual deviations between groups
 def notes(fitted: Fitted) -> tuple[str, ...]:
     """Sentences, each with the kind to try or the way out."""
     table = fitted.table
-    found = [table.dropped.sentence()] if table.dropped else []
+    found = [*fitted.settings.prepared, *([table.dropped.sentence()] if table.dropped else [])]
     if table.table_of is not None:
         count = int(table.table_of.max()) + 1
         found.append(f"{count} completed tables were stacked; results state how far numbers differ between them.")

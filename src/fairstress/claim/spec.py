@@ -53,6 +53,7 @@ class Settings:
     given_degrees: frozenset[str] = frozenset()  # features whose degree the analyst gave
     ordered_residuals: str = EXPECTED  # what the predictor sees of ordered features that descend from A
     wording: Wording = field(default_factory=Wording, compare=False)  # in which results speak; it changes no number
+    prepared: tuple[str, ...] = field(default=(), compare=False)  # what was done to a file's values, in sentences
 
     @property
     def predictor(self) -> str:

@@ -119,8 +119,13 @@ def alternatives(levels: Iterable[Any]) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
+def count_noun(count: int, noun: str) -> str:
+    """Give the noun in the number that a count asks for: ``1 row``, ``2 rows``."""
+    return noun if count == 1 else f"{noun}s"
+
+
 def _refuse(bad: Any, name: str, what: str, way_out: str) -> None:
     count = int(bad.sum())
     if count:
-        noun = "value" if count == 1 else "values"
+        noun = count_noun(count, "value")
         raise DataError(f"column '{name}' has {count} {what} {noun} (first in row {int(bad.argmax())}): {way_out}")

@@ -45,7 +45,7 @@ class Dropped:
             return "Nobody was left out: no value is missing."
         people = f"{self.dropped:,} of {self.total:,} people {'was' if self.dropped == 1 else 'were'} left out"
         groups = [f"{out:,} of {n:,} {_people_of(group, self.protected)}" for group, (out, n) in self.by_group.items()]
-        return f"{people} because a value is missing{': ' if groups else ''}{_listed(groups, 'groups')}."
+        return f"{people} because a value is missing{': ' if groups else ''}{listed(groups, 'groups')}."
 
     def __str__(self) -> str:
         return self.sentence()
@@ -84,7 +84,7 @@ def describe_missing(columns: Mapping[str, nw.Series[Any]], protected: Sequence[
     n = int(missing.any(axis=1).sum())
     people = "this person" if n == 1 else f"these {n:,} people"
     return (
-        f"{_listed(parts, 'columns')}: missing='drop' leaves {people} out, and the report says how many of each group; "
+        f"{listed(parts, 'columns')}: missing='drop' leaves {people} out, and the report says how many of each group; "
         f"or {IMPUTE}; fairstress never does either silently"
     )
 
@@ -182,7 +182,7 @@ def _people_of(group: Any, protected: str) -> str:
     return group if isinstance(group, str) else f"with '{protected}' = {group}"
 
 
-def _listed(parts: Sequence[str], noun: str) -> str:
+def listed(parts: Sequence[str], noun: str) -> str:
     """Join with commas and a last "and", all but the first few as a number."""
     if len(parts) > MOST_SHOWN:
         parts = [*parts[: MOST_SHOWN - 1], f"{len(parts) - MOST_SHOWN + 1} more {noun}"]

@@ -175,7 +175,7 @@ def read_results(path: str | Path) -> dict[str, Any]:
         return _upgraded(content)
     content = _renamed(content) if schema == 2 else content
     content = _detailed(content) if schema < SCHEMA else content
-    content = {"wording": Wording().to_dict(), "notes": [], **content}
+    content = {**content, "wording": content.get("wording", Wording().to_dict()), "notes": content.get("notes", [])}
     levels = content.get("levels")
     if levels:
         levels = [{**level, "source": level.get("source")} for level in levels]

@@ -1,0 +1,181 @@
+"""A settings file for a table, to be filled in: what is known of the table is in it, guesses are marked as guesses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from fairstress.errors import SettingError, did_you_mean
+from fairstress.inputs.cells import quoted
+from fairstress.inputs.kinds import CATEGORY, ORDERED
+from fairstress.inputs.notation import write_text
+from fairstress.inputs.survey import Column, Survey
+
+MOST_LEVELS = 20  # that are written out
+
+
+def draft_settings(
+    found: Survey, data: Path, target: Path, *, protected: Sequence[str] = (), outcome: str | None = None
+) -> str:
+    """Write the text of a settings file that lacks the graph, and what was not given of protected and outcome.
+
+    Parameters
+    ----------
+    found
+        What is known of the table.
+    data, target
+        Its file, and where the settings are going to be; the one is named relative to the other.
+    protected
+        Names of the protected columns; default to be filled in.
+    outcome
+        Name of the outcome; default to be filled in.
+    """
+    for name in (*protected, *([outcome] if outcome else [])):
+        _check_name(name, found)
+    parts = [
+        _head(found, data, target),
+        _ends(protected, outcome),
+        _graph(found, protected, outcome),
+        _WORDS,
+        "\n".join(_data(found, os.path.relpath(data, target.parent))),
+        "\n".join(_options(found)),
+        _REPORT,
+        _COLUMNS,
+        *("\n".join(_column(column)) for column in found.columns if not column.name.startswith("(column ")),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _check_name(name: str, found: Survey) -> None:
+    names = [column.name for column in found.columns]
+    if name not in names:
+        raise SettingError(f"'{name}' is not a column of the data{did_you_mean(name, names)}")
+
+
+def toml(text: str) -> str:
+    """Text as a settings file has it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    """A name as a key: quoted where it has to be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _head(found: Survey, data: Path, target: Path) -> str:
+    name = _in_comment(data.name)
+    return (
+        f"# An audit of {name}: {found.rows:,} rows, {len(found.columns):,} columns.\n"
+        f"# Fill in what is empty. Then: fairstress check {_in_comment(target.name)}"
+    )
+
+
+def _ends(protected: Sequence[str], outcome: str | None) -> str:
+    shown = toml(protected[0]) if len(protected) == 1 else quoted(protected) if protected else '""'
+    return (
+        f"protected = {shown}  # the attribute that would be different; a list of columns is one attribute together\n"
+        f"outcome = {toml(outcome or '')}  # what is predicted: a number, or two values"
+    )
+
+
+def _graph(found: Survey, protected: Sequence[str], outcome: str | None) -> str:
+    return f"""\
+# The causal graph: a -> b is a cause, a <-> b are two that may share a hidden cause, a =fair=> b is a cause whose
+# influence is called fair. The outcome need not be in it. This is how it is written, not how it should be:
+#   graph = {toml(_example(found, protected, outcome))}
+graph = \"\""""
+
+
+def _example(found: Survey, protected: Sequence[str], outcome: str | None) -> str:
+    """A graph of the first columns that may stand in one; levels without an order are no effects."""
+    usable = [c for c in found.columns if c.kind is not None and c.trouble is None and c.name != outcome]
+    effects = [c.name for c in usable if c.kind is not None and c.kind.name != CATEGORY]
+    two_valued = [c.name for c in usable if c.kind is not None and len(c.kind.levels) == 2]
+    first = list(protected) or (two_valued or effects)[:1]
+    own = [name for name in effects if name not in first][:2]
+    edges = [(a, b) for i, b in enumerate(own) for a in (*first, *own[:i])]
+    return write_text([*first, *own], edges, [(own[0], own[1])] if len(own) == 2 else [])
+
+
+def _data(found: Survey, path: str) -> Iterator[str]:
+    form = found.form
+    yield "[data]"
+    yield f"file = {toml(Path(path).as_posix())}"
+    if form.delimiter != ",":
+        yield f"delimiter = {form.written_delimiter}"
+    if form.decimal != ".":
+        yield f"decimal = {toml(form.decimal)}"
+    if form.missing_values:
+        yield f"missing_values = {quoted(form.missing_values)}  # a guess: take out what is a value like others"
+
+
+def _options(found: Survey) -> Iterator[str]:
+    yield "[options]"
+    if found.incomplete:
+        yield f"# {found.incomplete:,} of {found.rows:,} rows lack a value in some column. Who lacks one that the graph"
+        yield '# names is left out, and reports say how many of each group; with "refuse" the audit stops instead.'
+        yield 'missing = "drop"'
+    yield "random_state = 0"
+    yield "# reference = ...  # the level that others are compared with; without it the last in sorted order"
+
+
+_WORDS = """\
+# people = "students"    # what rows are, in the plural
+# higher_is = "better"   # what a higher outcome is for them: "better" or "worse\""""
+
+_REPORT = """\
+[report]
+p_max = 0.3              # how strong hidden confounding may be, as a correlation of errors: agree on it beforehand
+reason = ""              # why that size
+# sizes = [0, 0.1, 0.2, 0.3, 0.4]
+# bands = 200            # limits from so many replicates of the data
+# threshold = 0.5        # a prediction from here on means yes: whose decision would turn
+# levels = {tolerable = [0.01, "why"]}"""
+
+_COLUMNS = """\
+# Columns. A kind in a comment is a guess, and what the column is taken for unless you say otherwise."""
+
+
+def _column(column: Column) -> Iterator[str]:
+    yield f"[columns.{_key(column.name)}]  # {_described(column)}"
+    if column.kind is not None:
+        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}"
+        if column.kind.name in (CATEGORY, ORDERED) and 2 < len(column.kind.levels) <= MOST_LEVELS:
+            order = "lowest first, if they have an order" if column.kind.name == CATEGORY else "lowest first"
+            yield f"# levels = {_levels(column)}  # {order}"
+    yield f"# label = {toml(column.name)}"
+    if column.kind is None or column.kind.is_number:
+        yield '# unit = ""'
+
+
+def _described(column: Column) -> str:
+    """The range or the levels, and how many values are missing."""
+    missing = f"{column.missing:,} missing" if column.missing else "none missing"
+    if column.kind is None:
+        shown = "no two values"
+    elif pd.api.types.is_numeric_dtype(column.known) and not pd.api.types.is_bool_dtype(column.known):
+        shown = f"{column.known.min():.6g} to {column.known.max():.6g}"
+    else:
+        first = [str(level) for level in column.known.value_counts().index[:3]]
+        distinct = len(column.known.unique())
+        shown = _in_comment(f"{distinct:,} levels: " + ", ".join(first) + ", ..." * (distinct > len(first)))
+    return f"{shown}; {missing}"
+
+
+def _levels(column: Column) -> str:
+    """Levels as a settings file has them: numbers as numbers, all else as text."""
+    levels = column.kind.levels if column.kind else ()
+    return json.dumps([v if isinstance(v, bool | int | float | str) else str(v) for v in levels], ensure_ascii=False)
+
+
+def _in_comment(text: str) -> str:
+    """Text in one line, without characters that TOML allows in no comment."""
+    return "".join(c if c.isprintable() else " " for c in text)

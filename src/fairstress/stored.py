@@ -1,0 +1,60 @@
+"""A predictor that a settings file names: from a file that joblib or pickle wrote, or from a module."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fairstress.errors import SettingError, describe_error, did_you_mean
+
+_PICKLES = (".joblib", ".pkl", ".pickle")
+
+
+def load_predictor(name: str, folder: Path) -> Any:
+    """Get a predictor from a file that joblib or pickle wrote, or as ``module:name``; either runs code.
+
+    Files and modules are looked for in the folder; modules also where Python finds them.
+    """
+    if Path(name).suffix in _PICKLES:
+        with _modules_of(folder):  # where the classes of what was pickled may stand
+            return _unpickled(folder / name)
+    module, colon, attribute = name.partition(":")
+    if not (colon and module and attribute):
+        raise SettingError(
+            f"'options.predictor' is {name!r}: give a file ({', '.join(_PICKLES)}) or 'module:name', such as "
+            "'scores:model' for model in scores.py"
+        )
+    try:
+        with _modules_of(folder):
+            loaded = importlib.import_module(module)
+    except (Exception, SystemExit) as problem:  # a script may end by itself
+        raise SettingError(f"'options.predictor': cannot import {module!r} ({describe_error(problem)})") from problem
+    if not hasattr(loaded, attribute):
+        near = did_you_mean(attribute, [known for known in vars(loaded) if not known.startswith("_")])
+        raise SettingError(f"'options.predictor': the module {module!r} has no '{attribute}'{near}")
+    return getattr(loaded, attribute)
+
+
+@contextmanager
+def _modules_of(folder: Path) -> Iterator[None]:
+    """Let Python find modules in a folder first."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
+
+
+def _unpickled(path: Path) -> Any:
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except FileNotFoundError:
+        raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
+    except Exception as problem:
+        raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({describe_error(problem)})") from problem
