@@ -72,6 +72,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "indirect effect": lambda _: fitted(WIDER).effect("z", "indirect"),
     "coefficient": lambda _: fitted(WIDER).coefficient("z", "a"),
     "people": lambda audit: audit.people(P),
+    "plausibility": lambda audit: audit.plausibility(),
     "benchmarks": lambda _: fitted(WIDER).benchmarks(),
     "report": lambda audit: audit.report(
         p_max=0.3, sizes=[0, 0.3], grid=[0, 0.3], threshold=0, levels={"much": (0.1, "so")}
@@ -92,6 +93,7 @@ BY_VALUE = {
     "Check",
     "Comparison",
     "Diagnostic",
+    "FeaturePlausibility",
     "Finding",
     "HiddenCause",
     "Level",

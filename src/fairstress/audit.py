@@ -67,8 +67,9 @@ from fairstress.inputs.frames import column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.handed_in import read_user_predictor
 from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
-from fairstress.model.user_predictor import DIGITS, read_user_predictor
+from fairstress.model.shown import DIGITS, raw_frame
 from fairstress.model.view import RawColumns
 from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust, read_wording
 from fairstress.progress import Progress, Watch, as_callback, watching
@@ -283,6 +284,7 @@ class Audit:
         {'ugpa': 1, 'lsat': 2}
         """
         option, seed = read_predictor(predictor), options.seed(random_state)
+        own = read_user_predictor(option, graph, seed)
         constant = options.flag(penalise_constant, "penalise_constant")
         table = read_table(
             frame,
@@ -296,6 +298,7 @@ class Audit:
             cluster=cluster,
             centre_outcome=not constant,  # a penalised constant depends on where zero lies
             outcome_type=outcome_type,
+            others=() if own is None else own.columns_outside(graph),
         )
         held_out = None if holdout is None else table.held_out(holdout, seed or 0)
         fitted_to = table if held_out is None else table.keep(~held_out)
@@ -316,7 +319,7 @@ class Audit:
             predictor_scale=check_scale(option.scale, table),
             measure=read_measure(measure),
             embedding=embedding or Polynomial.of,
-            user_predictor=read_user_predictor(option, seed),
+            user_predictor=own,
             wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
         wanted = None if robust is None else read_robust(robust)
@@ -466,8 +469,8 @@ class Audit:
         """
         claim, table = self.fitted.claim, self.fitted.table
         if isinstance(claim.view, RawColumns):
-            rows = table.rows
-            return table.units.frame(rows.a, rows.x).iloc[table.row_of].set_axis(table.index, axis=0)
+            frame = raw_frame(table, claim.view.factual(table.rows, table.rows.x))[list(claim.view.names)]
+            return frame.iloc[table.row_of].set_axis(table.index, axis=0)
         Z = predict_people(claim, table.rows)[1]
         return pd.DataFrame(Z[table.row_of].round(DIGITS), columns=list(claim.view.names), index=table.index)
 

@@ -7,7 +7,7 @@ are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -403,6 +403,10 @@ class Predictor:
         pairs.
     scale
         For a two-valued outcome: ``"probability"`` (default), or ``"log-odds"`` to measure changes of these.
+    columns
+        Names of the columns that a model of features is shown, in this order; those outside the graph, of any type, are
+        handed through as they are and never move. Default: what a fitted estimator was fitted to, otherwise those of
+        the graph.
 
     Examples
     --------
@@ -415,8 +419,11 @@ class Predictor:
     input: str | Callable[[Any], Any] = RESIDUALS
     gradient: str | Callable[[Any], Any] | None = None
     scale: str = PROBABILITY
+    columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        if self.columns is not None:
+            self._check_columns()
         if not (callable(self.input) or (isinstance(self.input, str) and self.input in (RESIDUALS, FEATURES))):
             raise SettingError(
                 f"the predictor's input is {self.input!r}: give '{RESIDUALS}', '{FEATURES}' or a function of a data "
@@ -436,6 +443,17 @@ class Predictor:
             raise SettingError(
                 "input and gradient are about a predictor of your own: give one as model; the baselines, which look at "
                 "features, are audited by audit.cfu(P, baseline='blind')"
+            )
+
+    def _check_columns(self) -> None:
+        given = self.columns
+        listed = [] if given is None or isinstance(given, str) else list(given)
+        if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
+            raise SettingError(f"the predictor's columns are {given!r}: give a list of names, each once")
+        if self.input == RESIDUALS:
+            raise SettingError(
+                "the predictor's columns are given, but its input is 'residuals', which are those of the graph's "
+                "features: give input='features'"
             )
 
 

@@ -100,7 +100,13 @@ _BANDS: dict[str, tuple[type, ...]] = {
     "check": (int, float),
     "n_jobs": (int,),
 }
-_PREDICTOR: dict[str, tuple[type, ...]] = {"model": (str,), "input": (str,), "gradient": (str,), "scale": (str,)}
+_PREDICTOR: dict[str, tuple[type, ...]] = {
+    "model": (str,),
+    "input": (str,),
+    "gradient": (str,),
+    "scale": (str,),
+    "columns": (list,),
+}
 _ROBUST: dict[str, tuple[type, ...]] = {
     "p_max": (int, float),
     "weight": (int, float),

@@ -19,6 +19,7 @@ from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import DETAIL, Detail, grow, model_residuals
+from fairstress.model.user_predictor import columns_of
 from fairstress.model.view import Lens, RawColumns
 from fairstress.options import NO_GRADIENT
 
@@ -166,6 +167,20 @@ class Claim:
             parts.append((owner + first, counterfactual.weights(np.ones(n)), counterfactual.x_cf[0]))
             first += n
         return Leaves(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    @property
+    def columns_shown(self) -> tuple[str, ...]:
+        """What the predictor is handed: residuals by name, or columns of the table, also outside the graph."""
+        return columns_of(self.predictor, self.view)[0]
+
+    @property
+    def columns_used(self) -> tuple[str, ...] | None:
+        """Which of these it uses, as far as can be told; None where nothing tells, as of a function.
+
+        A fitted estimator tells by what it was fitted to, by columns that its first step drops, and by weights, splits
+        or importances of 0.
+        """
+        return columns_of(self.predictor, self.view)[1]
 
     @property
     def has_threshold(self) -> bool:

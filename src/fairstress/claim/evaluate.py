@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
 from fairstress.claim.claim import Claim
 from fairstress.inputs.rows import Array, Rows, sample_with_places
@@ -22,6 +23,7 @@ from fairstress.model.latent import components
 from fairstress.model.mixed import DIFFERENCE, MixedSystem
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import Detail
+from fairstress.model.user_predictor import showing
 from fairstress.options import NO_GRADIENT
 from fairstress.threads import one_thread
 
@@ -240,9 +242,12 @@ def turned(claim: Claim, fit: Fit, threshold: float) -> tuple[Array, Array]:
 
 
 @one_thread
-def predict_people(claim: Claim, rows: Rows) -> tuple[Array, Array]:
-    """(n,) predictions for any people, as they are, and (n, p) what the predictor is shown of them."""
-    parts = []
+def predict_people(claim: Claim, rows: Rows, others: pd.DataFrame | None = None) -> tuple[Array, Array]:
+    """(n,) predictions for any people, as they are, and (n, p) what the predictor is shown of them.
+
+    New people come with their values outside the graph, where the predictor is shown any.
+    """
+    claim, parts = replace(claim, predictor=showing(claim.predictor, others)), []
     for block in rows.blocks():
         inputs = claim.predictor_inputs(block)
         parts.append((claim.predictor.predict(inputs), inputs))

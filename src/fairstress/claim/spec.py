@@ -13,8 +13,8 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.handed_in import UserPredictor
 from fairstress.model.predictor import ANALYTIC
-from fairstress.model.user_predictor import UserPredictor
 from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, not_negative, whole_number
 

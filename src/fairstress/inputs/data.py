@@ -18,6 +18,7 @@ from fairstress.inputs.graph import JOINT, CausalGraph
 from fairstress.inputs.intake import REFUSE, take_in
 from fairstress.inputs.kinds import ORDERED, Kind, protected_kind, read_kinds, read_words
 from fairstress.inputs.missing import Dropped
+from fairstress.inputs.others import combinations, take_others
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
@@ -62,6 +63,7 @@ class Table:
     cluster: Any = None  # (n,) labels of people who belong together in cross-validation
     table_of: IntArray | None = None  # (n,) which of several completed tables each row stands in
     dropped: Dropped | None = None  # who was left out because a value is missing
+    others: pd.DataFrame | None = None  # combinations of values outside the graph that a predictor is shown
 
     def folds(self, cv: Folds, seed: int = 0) -> list[Rows]:
         """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits."""
@@ -199,6 +201,7 @@ def read_table(
     cluster: Any = None,
     centre_outcome: bool = True,
     outcome_type: str | None = None,
+    others: Sequence[str] = (),
 ) -> Table:
     """Check a pandas, polars or pyarrow table against the graph and code it.
 
@@ -228,13 +231,17 @@ def read_table(
         Take the mean off a numeric outcome, which keeps the digits of one that is large.
     outcome_type
         ``"number"`` or ``"classes"``; default classes for an outcome of two values, a number for any other.
+    others
+        Columns outside the graph that a predictor is shown as they are; people who differ in them stay apart.
     """
-    people = take_in(frame, graph, missing=missing, sample_weight=sample_weight, cluster=cluster)
+    people = take_in(frame, graph, missing=missing, sample_weight=sample_weight, cluster=cluster, others=others)
     frame, columns, weight = people.frame, people.columns, people.weight
     given = read_words(kinds, graph)
     feature_kinds = read_kinds(given, columns, graph)
-    own, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
-    coding, a = _read_protected(own, graph.protected, given.get(graph.protected), weight, contrast=contrast, **ways)
+    attribute, ways = [columns[name] for name in graph.protected_columns], {"reference": reference, "shift": shift}
+    coding, a = _read_protected(
+        attribute, graph.protected, given.get(graph.protected), weight, contrast=contrast, **ways
+    )
     _check_confounded(coding, graph)
     features = _code_features(columns, feature_kinds, weight)
     x = np.column_stack([feature.code(columns[feature.name]) for feature in features])
@@ -244,14 +251,16 @@ def read_table(
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
     scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
-    first, row_of = distinct(a, x)
-    alike = Rows(a[first], coding.counterfactual(a[first]), np.asfortranarray(x[first]), *[a[first]] * 3)
+    kept, other = combinations(take_others(frame, others)) if others else (None, None)
+    first, row_of = distinct(a, x, other)
+    codes = (a[first], coding.counterfactual(a[first]), np.asfortranarray(x[first]))
+    alike = Rows(*codes, a[first], a[first], a[first], None if other is None else other[first])
     index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
     rows = _gather(alike, row_of, y, weight, keep_all=True)
-    number = _protected_number(own[0], coding, weight)
+    number = _protected_number(attribute[0], coding, weight)
     units = read_units(columns, number or graph.protected_columns, coding.codes, a, features)
     parts = (scaling, rows, row_of, y, origin, weight, index, units, feature_kinds)
-    return Table(graph, coding, outcome_levels, *parts, people.cluster, people.table_of, people.dropped)
+    return Table(graph, coding, outcome_levels, *parts, people.cluster, people.table_of, people.dropped, kept)
 
 
 # ---------------------------------------------------------------- coding
@@ -262,7 +271,7 @@ def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: 
     parts = (weight, weight * y, weight * y**2)
     sums = [np.bincount(row_of, values, minlength=rows.a.size).astype(float) for values in parts]
     if keep_all:
-        return Rows(rows.a, rows.a_cf, rows.x, *sums)
+        return replace(rows, weight=sums[0], y=sums[1], y_square=sums[2])
     return rows.with_outcome(*sums)
 
 

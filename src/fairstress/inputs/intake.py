@@ -14,6 +14,7 @@ from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.frames import column_names, take_columns
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.missing import Dropped, describe_missing, drop_incomplete
+from fairstress.inputs.others import check_others
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.inputs.stack import is_several, stack
 
@@ -38,7 +39,13 @@ class Intake:
 
 
 def take_in(
-    frame: Any, graph: CausalGraph, *, missing: str = REFUSE, sample_weight: ArrayLike | None, cluster: Any = None
+    frame: Any,
+    graph: CausalGraph,
+    *,
+    missing: str = REFUSE,
+    sample_weight: ArrayLike | None,
+    cluster: Any = None,
+    others: Sequence[str] = (),
 ) -> Intake:
     """Stack several completed tables, and refuse or leave out people with missing values.
 
@@ -49,7 +56,9 @@ def take_in(
     names = (*graph.protected_columns, *graph.features, graph.outcome)
     table_of, copies = None, 1
     if is_several(frame):
-        further = (cluster,) if isinstance(cluster, str) else ()
+        further = (*((cluster,) if isinstance(cluster, str) else ()), *others)
+        for table in frame:
+            check_others(others, column_names(table))
         frame, table_of, copies = stack(frame, (*names, *further))
     columns = take_columns(frame, names)
     n = len(columns[graph.outcome])

@@ -7,9 +7,11 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import pandas as pd
 
 from fairstress.inputs.data import Table, combine
 from fairstress.inputs.frames import check_complete, read_numbers, take_columns
+from fairstress.inputs.others import take_others
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows
 
@@ -30,7 +32,21 @@ def code_newcomers(frame: Any, table: Table) -> Rows:
     x = np.column_stack([feature.code(columns[feature.name]) for feature in table.units.features])
     nothing = np.zeros_like(a)
     x = np.asfortranarray(x)
-    return Rows(a, table.protected.counterfactual(a), x, np.ones_like(a), nothing, nothing)
+    other = None if table.others is None else np.arange(a.size, dtype=float)
+    return Rows(a, table.protected.counterfactual(a), x, np.ones_like(a), nothing, nothing, other)
+
+
+def others_of_newcomers(frame: Any, table: Table) -> pd.DataFrame | None:
+    """Give new people's values outside the graph, one row each; None where no predictor is shown any.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or pyarrow table that has these columns.
+    table
+        The table whose predictor is shown them.
+    """
+    return None if table.others is None else take_others(frame, list(table.others.columns))
 
 
 def _code(coding: ProtectedCoding, columns: Sequence[nw.Series[Any]]) -> Array:

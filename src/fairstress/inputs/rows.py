@@ -7,8 +7,9 @@ weights: exact, and several times less work on coarse data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ class Rows:
     weight: Array  # (r,) sum of the weights of the rows that are alike
     y: Array  # (r,) weighted sum of the outcome
     y_square: Array  # (r,) weighted sum of the squared outcome
+    other: Array | None = None  # (r,) number of the values outside the graph; None where no predictor is shown any
 
     @property
     def n(self) -> float:
@@ -47,7 +49,7 @@ class Rows:
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""
         kept = weight > 0
-        return Rows(self.a, self.a_cf, self.x, weight, y, y_square).where(kept)
+        return replace(self, weight=weight, y=y, y_square=y_square).where(kept)
 
     def where(self, which: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
         """Keep some of the rows."""
@@ -58,6 +60,7 @@ class Rows:
             self.weight[which],
             self.y[which],
             self.y_square[which],
+            None if self.other is None else self.other[which],
         )
 
 
@@ -73,9 +76,12 @@ def sample_with_places(rows: Rows, size: int, rng: np.random.Generator) -> tuple
     return rows.with_outcome(count, nothing, nothing), np.flatnonzero(count)
 
 
-def distinct(a: Array, x: Array) -> tuple[IntArray, IntArray]:
-    """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row."""
-    frame = pd.DataFrame(np.column_stack([a, x]))
+def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, IntArray]:
+    """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row.
+
+    Rows that differ in ``other`` are not alike either, where it is given.
+    """
+    frame = pd.DataFrame(np.column_stack([a, x] if other is None else [a, x, other]))
     group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
     _, first = np.unique(group_of, return_index=True)
     return first.astype(np.intp), group_of
@@ -121,4 +127,6 @@ def seen_by(rows: Rows, columns: Sequence[int], *, protected: bool) -> Rows:
 
 def join(parts: Sequence[Rows]) -> Rows:
     """Put rows end to end."""
-    return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))
+    columns: dict[str, Any] = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Rows)}
+    joined: dict[str, Any] = {n: None if own[0] is None else np.concatenate(own) for n, own in columns.items()}
+    return Rows(**joined)

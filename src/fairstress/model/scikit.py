@@ -62,6 +62,54 @@ def predictions(estimator: Any, levels: tuple[Any, Any] | None) -> Callable[[Any
     return lambda X: np.asarray(estimator.predict_proba(X))[:, column]
 
 
+# ---------------------------------------------------------------- what it uses
+
+
+def columns_in_use(estimator: Any, shown: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Which of the columns shown a fitted estimator uses: none that a first step drops, nor of weight 0.
+
+    None where it does not say how many columns it was fitted to.
+    """
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if getattr(estimator, "n_features_in_", None) != len(shown):
+        return None
+    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
+    if hasattr(steps[0], "transformers_"):
+        return _not_dropped(steps[0].transformers_, shown)
+    before = [step for step in steps[:-1] if step not in (None, "passthrough")]
+    if not all(isinstance(step, _base().OneToOneFeatureMixin) for step in before):
+        return shown
+    kept = _felt(steps[-1], len(shown))
+    return shown if kept is None else tuple(name for name, felt in zip(shown, kept, strict=True) if felt)
+
+
+def _not_dropped(transformers: Any, shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that a ColumnTransformer hands on."""
+    names, kept = np.array(shown, dtype=object), set()
+    for _, transformer, columns in transformers:
+        if not (isinstance(transformer, str) and transformer == "drop"):
+            own = [columns] if np.ndim(columns) == 0 and not isinstance(columns, slice) else columns
+            text = not isinstance(own, slice) and all(isinstance(name, str) for name in own)
+            kept |= set(own if text else names[own].tolist())
+    return tuple(name for name in shown if name in kept)
+
+
+def _felt(model: Any, count: int) -> Any:
+    """(count,) whether each input has a weight, a split or an importance; None where the model has none of these."""
+    trees = [model] if hasattr(model, "tree_") else np.ravel(getattr(model, "estimators_", np.array([]))).tolist()
+    if trees and all(hasattr(tree, "tree_") for tree in trees):
+        return np.isin(np.arange(count), np.concatenate([tree.tree_.feature for tree in trees]))
+    for name in ("coef_", "feature_importances_"):
+        weights: Any = getattr(model, name, None)
+        weights = weights.toarray() if hasattr(weights, "toarray") else weights
+        if weights is not None and np.shape(weights)[-1:] == (count,):
+            return np.asarray(weights != 0).reshape(-1, count).any(axis=0)
+    return None
+
+
+# ---------------------------------------------------------------- checks
+
+
 def _classifies(estimator: Any) -> bool:
     """Whether it predicts classes; scikit-learn says so of its own kind only."""
     return bool(_base().is_classifier(estimator)) if _is_known(estimator) else hasattr(estimator, "classes_")

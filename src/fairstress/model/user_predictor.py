@@ -1,6 +1,6 @@
 """A predictor of the user's own, an estimator, a PyTorch module or a function, as a function of arrays.
 
-How it is read, fitted, shown people, asked and differentiated. It looks at Model A's residuals, or at raw columns.
+How it is fitted, asked and differentiated. It looks at Model A's residuals, or at raw columns.
 """
 
 from __future__ import annotations
@@ -18,94 +18,17 @@ from fairstress.errors import FairstressError, SettingError, describe_error
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.answers import Answers
-from fairstress.model.autograd import call_module, check_module, is_module, module_slopes
-from fairstress.model.embedding import Input
-from fairstress.model.predictor import ANALYTIC, null_deviance
-from fairstress.model.scikit import fit_clone, is_estimator, is_fitted, predictions
-from fairstress.model.view import Lens, RawColumns, View
-from fairstress.options import AUTOGRAD, DIFFERENCES, FEATURES, NO_GRADIENT, RESIDUALS, Predictor
-
-ESTIMATOR, MODULE, FUNCTION = "estimator", "module", "function"
+from fairstress.model.autograd import call_module, module_slopes
+from fairstress.model.handed_in import ESTIMATOR, MODULE, UserPredictor
+from fairstress.model.predictor import AnyPredictor, LogOdds, null_deviance
+from fairstress.model.scikit import fit_clone, is_fitted, predictions
+from fairstress.model.shown import columns_used, raw_frame, shower
+from fairstress.model.view import Lens, RawColumns
+from fairstress.options import AUTOGRAD, DIFFERENCES, NO_GRADIENT
 
 STEP = 1e-5  # of a difference, in standard deviations of a feature
 COMPANY = 1e-3  # share of the size of predictions by which rounding in single precision stays
-DIGITS = 10  # of residuals: people whose residuals are equal but for rounding must fall on one side of a tree's split
 FLAT = 0.95  # share of people for whom a predictor that moves in steps has no derivative but exact zeros
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UserPredictor:
-    """A predictor as the analyst handed it in, with what it looks at and where its gradient comes from."""
-
-    model: Any
-    kind: str
-    input: str | Callable[[pd.DataFrame], Any]
-    gradient: str | Callable[[Any], Any]
-    seed: int | None
-
-    @property
-    def name(self) -> str:
-        """What it is, for people."""
-        shown = self.model if self.kind == FUNCTION else type(self.model)
-        return str(getattr(shown, "__name__", type(self.model).__name__))
-
-    @property
-    def input_name(self) -> str:
-        """What it looks at, for people."""
-        return self.input if isinstance(self.input, str) else getattr(self.input, "__name__", FEATURES)
-
-    @property
-    def gradient_name(self) -> str:
-        """Where its derivatives come from, for people."""
-        return self.gradient if isinstance(self.gradient, str) else ANALYTIC
-
-    def lens(self, view: View, table: Table) -> Lens:
-        """What it looks at: the residuals' view, or the coded columns, of which the table's are made."""
-        if self.input == RESIDUALS:
-            return view
-        names = [table.graph.protected, *table.graph.features]
-        return RawColumns.of([Input(names[0])], [[Input(name)] for name in names[1:]])
-
-
-# ---------------------------------------------------------------- as it is handed in
-
-
-def read_user_predictor(predictor: Predictor, seed: int | None) -> UserPredictor | None:
-    """Look at what the analyst hands in; None where it is the built-in predictor."""
-    if predictor.model is None:
-        return None
-    kind = _kind(predictor.model)
-    return UserPredictor(predictor.model, kind, predictor.input, _gradient(predictor, kind), seed)
-
-
-def _kind(predictor: Any) -> str:
-    if isinstance(predictor, type):
-        raise SettingError(f"predictor is the class {predictor.__name__}: give an instance, {predictor.__name__}(...)")
-    if is_module(predictor):
-        check_module(predictor)
-        return MODULE
-    if is_estimator(predictor):
-        return ESTIMATOR
-    if callable(predictor):
-        return FUNCTION
-    raise SettingError(
-        f"predictor is {predictor!r}: give an estimator with fit and predict, a PyTorch module or a function"
-    )
-
-
-def _gradient(predictor: Predictor, kind: str) -> Any:
-    """Where the gradient comes from; by itself only PyTorch offers one."""
-    gradient, differentiable = predictor.gradient, kind == MODULE and not callable(predictor.input)
-    if gradient is None:
-        return AUTOGRAD if differentiable else NO_GRADIENT
-    if callable(gradient):
-        return gradient
-    if gradient == AUTOGRAD and not differentiable:
-        raise SettingError(
-            "the predictor's gradient is 'autograd', which needs a PyTorch module that looks at residuals or features: "
-            "give 'differences' if the predictor is smooth, otherwise 'none'"
-        )
-    return gradient
 
 
 # ---------------------------------------------------------------- as it is asked
@@ -132,6 +55,16 @@ class FittedUserPredictor:
     def gradient(self) -> str:
         """Where its derivatives come from."""
         return self.user_predictor.gradient_name
+
+    @property
+    def columns_shown(self) -> tuple[str, ...]:
+        """What it is handed: columns of the table, or the residuals by name."""
+        return self.user_predictor.fitted_to or self.lens.names
+
+    @property
+    def columns_used(self) -> tuple[str, ...] | None:
+        """Which of these it uses; None where nothing tells, as of a function."""
+        return columns_used(self.user_predictor, self.columns_shown)
 
     def predict(self, Z: Array) -> Array:
         """Predictions for inputs (..., p)."""
@@ -163,7 +96,7 @@ class FittedUserPredictor:
 
     def _slopes(self, Z: Array) -> Array:
         if self.gradient == DIFFERENCES:
-            return _differences(self._ask, Z, first=int(self._is_raw))
+            return _differences(self._ask, Z, self._moving)
         return _given_slopes(self.user_predictor, self.table, Z, self._is_raw) * self._scale
 
     @property
@@ -173,11 +106,18 @@ class FittedUserPredictor:
     @property
     def _scale(self) -> Array:
         """What turns derivatives by the table's units into those by coded inputs."""
-        return np.array([0.0, *self.table.scaling.deviation]) if self._is_raw else np.ones(len(self.lens.names))
+        if not self._is_raw:
+            return np.ones(len(self.lens.names))
+        return np.array([0.0, *self.table.scaling.deviation, *[0.0] * (self.table.others is not None)])
+
+    @property
+    def _moving(self) -> range:
+        """Inputs that it is differentiated by: all residuals, or the features alone."""
+        return range(1, 1 + len(self.table.graph.features)) if self._is_raw else range(len(self.lens.names))
 
     @cached_property
     def _show(self) -> Callable[[Array], Any]:
-        return _shower(self.user_predictor, self.table, self.lens)
+        return shower(self.user_predictor, self.table, self.lens)
 
     @cached_property
     def _answer(self) -> Callable[[Any], Any]:
@@ -201,13 +141,30 @@ class FittedUserPredictor:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+def showing(predictor: AnyPredictor, others: pd.DataFrame | None) -> AnyPredictor:
+    """The same predictor for people with these values outside the graph, one row each; None: those of the table."""
+    if isinstance(predictor, LogOdds):
+        return replace(predictor, of=showing(predictor.of, others))
+    if others is None or not isinstance(predictor, FittedUserPredictor):
+        return predictor
+    return replace(predictor, table=replace(predictor.table, others=others))
+
+
+def columns_of(predictor: AnyPredictor, lens: Lens) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """What an audited predictor is shown, and what of it it uses; None where nothing tells."""
+    own = predictor.of if isinstance(predictor, LogOdds) else predictor
+    if isinstance(own, FittedUserPredictor):
+        return own.columns_shown, own.columns_used
+    return lens.names, lens.names
+
+
 def fit_user_predictor(
     user_predictor: UserPredictor, table: Table, lens: Lens, gather: Callable[[Rows], Array]
 ) -> FittedUserPredictor:
     """Fit a user's predictor, unless it is fitted, and make it a function of arrays."""
     Z = np.concatenate([gather(block) for block in table.rows.blocks()])
     with ThreadpoolController().limit(limits=1):
-        fitted = _fitted(user_predictor, table, _shower(user_predictor, table, lens), Z)
+        fitted = _fitted(user_predictor, table, shower(user_predictor, table, lens), Z)
     predictor = FittedUserPredictor(fitted, table, lens)
     predicted = predictor._ask(Z)
     among_some = predictor._ask(Z[::2])
@@ -283,10 +240,8 @@ def _check_smooth(predictor: FittedUserPredictor, Z: Array) -> None:
 
     One that is flat for most people, or uses few of its inputs, may still be smooth.
     """
-    alike = Z.copy()
-    alike[:, : int(predictor._is_raw)] = Z[
-        0, : int(predictor._is_raw)
-    ]  # by the protected attribute nothing is differentiated
+    alike = np.repeat(Z[:1], len(Z), axis=0)  # but for what it is differentiated by
+    alike[:, predictor._moving] = Z[:, predictor._moving]
     predicted, slopes = predictor.predict_with_slopes(alike)
     assert slopes is not None
     flat = (slopes == 0).all(axis=1)
@@ -295,74 +250,6 @@ def _check_smooth(predictor: FittedUserPredictor, Z: Array) -> None:
             f"gradient is 'differences', but predictor {predictor.name} moves in steps: its derivatives are 0 "
             "nearly everywhere; give 'none'"
         )
-
-
-# ---------------------------------------------------------------- what it is shown
-
-
-def _shower(user_predictor: UserPredictor, table: Table, lens: Lens) -> Callable[[Array], Any]:
-    """How arrays of inputs become what the predictor is called with."""
-    names = getattr(user_predictor.model, "feature_names_in_", None) if user_predictor.kind == ESTIMATOR else None
-    if user_predictor.input == RESIDUALS:
-        digits = DIGITS if user_predictor.gradient == NO_GRADIENT else None
-        if names is None:
-            return lambda Z: _rounded(Z, digits)
-        wanted = _known(user_predictor, names, lens.names)
-        return lambda Z: pd.DataFrame(_rounded(Z, digits), columns=list(lens.names))[wanted]
-    if user_predictor.kind == MODULE and not callable(user_predictor.input):
-        return lambda Z: _in_units(table, Z)
-    prepare = user_predictor.input
-
-    def frame(Z: Array) -> pd.DataFrame:
-        return table.units.frame(Z[:, 0], Z[:, 1:])
-
-    if callable(prepare):
-        return lambda Z: _prepared(prepare, frame(Z))
-    if names is None:
-        fitted_to_array = user_predictor.kind == ESTIMATOR and hasattr(user_predictor.model, "n_features_in_")
-        return (lambda Z: frame(Z).to_numpy()) if fitted_to_array else frame
-    wanted = _known(user_predictor, names, (*table.graph.protected_columns, *table.graph.features))
-    return lambda Z: frame(Z)[wanted]
-
-
-def _rounded(Z: Array, digits: int | None) -> Array:
-    return Z if digits is None else Z.round(digits)
-
-
-def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> Any:
-    """What the analyst's function makes of a data frame: something with a row per person."""
-    columns = ", ".join(map(str, frame.columns))
-    try:
-        shown = prepare(frame)
-    except Exception as problem:  # the analyst's function may fail in any way
-        raise SettingError(
-            f"the predictor's input fails ({describe_error(problem)}): give a function of a data frame with the "
-            f"columns {columns}"
-        ) from problem
-    if getattr(shown, "shape", ())[:1] != (len(frame),):
-        raise SettingError(
-            f"the predictor's input gives {type(shown).__name__} of shape {getattr(shown, 'shape', None)} for "
-            f"{len(frame)} people: give a function that returns a data frame or an array with a row for each"
-        )
-    return shown
-
-
-def _known(user_predictor: UserPredictor, names: Any, known: tuple[str, ...]) -> list[str]:
-    """The columns that an estimator was fitted to, each of which must be there."""
-    for name in names:
-        if name not in known:
-            raise SettingError(
-                f"predictor {user_predictor.name} was fitted to a column '{name}', but it is shown {', '.join(known)}: "
-                "add the column to the graph, or prepare it with a function as input"
-            )
-    return [str(name) for name in names]
-
-
-def _in_units(table: Table, Z: Array) -> Array:
-    """Coded columns as a PyTorch module gets them: features, and a numeric attribute, in the table's units."""
-    units = table.units
-    own = Z[:, 0] if units.protected is None else units.protected.number(Z[:, 0])
-    return np.column_stack([own, *(n.number(Z[:, j]) for j, n in enumerate(units.features, start=1))])
 
 
 def _answers(user_predictor: UserPredictor, table: Table) -> Callable[[Any], Any]:
@@ -378,10 +265,10 @@ def _answers(user_predictor: UserPredictor, table: Table) -> Callable[[Any], Any
 # ---------------------------------------------------------------- slopes
 
 
-def _differences(call: Callable[[Array], Array], Z: Array, first: int) -> Array:
-    """Central differences by each input from ``first`` on."""
+def _differences(call: Callable[[Array], Array], Z: Array, columns: range) -> Array:
+    """Central differences by some of the inputs."""
     slopes = np.zeros_like(Z)
-    for j in range(first, Z.shape[1]):
+    for j in columns:
         step = STEP * (np.arange(Z.shape[1]) == j)
         slopes[:, j] = (call(Z + step) - call(Z - step)) / (2 * STEP)
     return slopes
@@ -391,10 +278,10 @@ def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bo
     """What the analyst's gradient function says, by the residuals or by the features in the table's units."""
     gradient = user_predictor.gradient
     assert callable(gradient)
-    shown = table.units.frame(Z[:, 0], Z[:, 1:]) if raw else Z
+    shown, count = (raw_frame(table, Z), len(table.graph.features)) if raw else (Z, Z.shape[1])
     way_out = "a row per person and a column per residual, or per feature where it looks at a data frame"
     try:
-        slopes, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), Z.shape[1] - raw)
+        slopes, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), count)
     except Exception as problem:  # the analyst's function may fail in any way
         raise SettingError(
             f"the predictor's gradient fails ({describe_error(problem)}): give a function to an array, {way_out}"
@@ -403,7 +290,9 @@ def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bo
         raise SettingError(
             f"the predictor's gradient gives an array of shape {slopes.shape}: give one of shape {wanted}, {way_out}"
         )
-    return np.column_stack([np.zeros(len(Z)), slopes]) if raw else slopes
+    padded = np.zeros_like(Z)
+    padded[:, int(raw) : int(raw) + count] = slopes
+    return padded
 
 
 # ---------------------------------------------------------------- how well it predicts

@@ -51,6 +51,7 @@ class RawColumns:
     names: tuple[str, ...]
     levels: tuple[float | None, ...]  # inputs that stand for A: one for its code (None), or an indicator per level
     sources: tuple[tuple[int, float | None], ...] | None = None  # column and level of each other input; None: all x
+    others: bool = False  # whether the number of a person's values outside the graph is the last input
 
     @classmethod
     def of(cls, protected: Sequence[Input], features: Sequence[Sequence[Input]]) -> RawColumns:
@@ -63,15 +64,17 @@ class RawColumns:
 
     def factual(self, block: Rows, eps: Array) -> Array:
         """The people's own columns."""
-        return self._gather(block.a, block.x)
+        return self._gather(block.a, block.x, block.other)
 
     def counterfactual(self, worlds: Worlds) -> Array:
         """What Model B makes of them."""
-        return self._gather(worlds.of_people(worlds.factual.block.a_cf), worlds.x_cf)
+        block = worlds.factual.block
+        other = worlds.of_people(block.other) if self.others else None
+        return self._gather(worlds.of_people(block.a_cf), worlds.x_cf, other)
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the features: A is set."""
-        own = g[:, len(self.levels) :]
+        own = g[:, len(self.levels) : g.shape[1] - self.others]
         if self.sources is None:
             return None, own
         g_x = np.zeros_like(worlds.factual.block.x)
@@ -80,10 +83,11 @@ class RawColumns:
                 g_x[:, k] += own[:, position]
         return None, g_x
 
-    def _gather(self, a: Array, x: Array) -> Array:
+    def _gather(self, a: Array, x: Array, other: Array | None) -> Array:
         own = [a if level is None else (a == level).astype(float) for level in self.levels]
-        shape = (*x.shape[:-1], 1)
-        return np.concatenate([*(np.broadcast_to(values[:, None], shape) for values in own), self._shown(x)], axis=-1)
+        shape, last = (*x.shape[:-1], 1), [other] if self.others and other is not None else []
+        before, after = ([np.broadcast_to(values[:, None], shape) for values in part] for part in (own, last))
+        return np.concatenate([*before, self._shown(x), *after], axis=-1)
 
     def _shown(self, x: Array) -> Array:
         if self.sources is None:
