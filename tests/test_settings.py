@@ -293,6 +293,8 @@ BUDGETS = [
     fs.Spectral(bounds={PAIR: (0.0, 0.1)}),
     fs.Pairwise(),
     fs.Spectral(),
+    fs.SingleCause(),
+    fs.SingleCause(caps={PAIR[0]: 0.5}),
 ]
 
 
@@ -354,6 +356,14 @@ def test_a_budget_may_be_the_name_of_its_kind(plan):
             'robust = {p_max = 0.3, weight = 1, budget = {kind = "spectral", min_eigenvalue = 0.1}}',
             "'options.robust.budget.min_eigenvalue' is for the pairwise budget",
         ),
+        (
+            "report",
+            'budget = {kind = "single cause", bounds = {"x <-> z" = [0, 1]}}',
+            "'report.budget.bounds' does not apply to the single cause budget: leave it out",
+        ),
+        ("report", "budget = {caps = {x = 0.5}}", "'report.budget.caps' does not apply to the pairwise budget"),
+        ("report", 'budget = {kind = "single cause", caps = {xx = 0.5}}', "caps names 'xx', which is no variable"),
+        ("report", 'budget = {kind = "single cause", caps = {x = 2}}', "the cap of x is 2: give a share of variance"),
         ("report", "budget = {kid = 1}", "unknown key 'report.budget.kid'; did you mean 'kind'?"),
         ("report", "budget = {bound = {}}", "unknown key 'report.budget.bound'; did you mean 'bounds'?"),
         ("report", "budget = {min_eigenvalues = 0.1}", "did you mean 'min_eigenvalue'?"),

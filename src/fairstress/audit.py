@@ -25,6 +25,7 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.bounds import bounds, read_functional
+from fairstress.analyses.cause_contour import CauseContour, cause_contour
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.conclusion import quick_conclusion
 from fairstress.analyses.contour import Contour, contour
@@ -813,6 +814,45 @@ class Audit:
         held = self._read({} if others is None else others)
         return contour(self.fitted, first, second, grid, held, min_eigenvalue, as_callback(progress))
 
+    def cause_contour(
+        self,
+        attribute_shares: Iterable[float] | None = None,
+        feature_shares: Iterable[float] | None = None,
+        baseline: str | None = None,
+        *,
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> CauseContour:
+        """The worst that one hidden cause can do, by the shares of errors that it explains.
+
+        Parameters
+        ----------
+        attribute_shares
+            Largest shares of the variance of the protected attribute's error; default 0 to 0.9 in steps of 0.1.
+        feature_shares
+            Largest shares of the variance of any other error; default 0 to 0.45 in steps of 0.05.
+        baseline
+            The one to compare with at the same correlation; default ``"blind"``.
+        search
+            A `Search`, default ``Search(starts=2)``: each search sets out from what its neighbours have found.
+        random_state
+            Seed of the scans; default that of the audit.
+        progress
+            Called with (searches done, searches planned); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; race <-> lsat; race <-> ugpa; ugpa <-> lsat"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> audit.cause_contour([0.2, 0.9], [0.05, 0.2]).as_unfair.astype(int)
+        array([[0, 0],
+               [0, 1]])
+        """
+        return cause_contour(self.fitted, attribute_shares, feature_shares, baseline, search, random_state, progress)
+
     # ------------------------------------------------------------ within a budget
 
     def worst_case(
@@ -833,7 +873,8 @@ class Audit:
             The size of the budget, from 0 up to, but not including, 1.
         budget
             ``"pairwise"`` (default), which is `Pairwise`: no pair's correlation exceeds p_max in size; ``"spectral"``,
-            which is `Spectral`: all pairs together; or such a value with options of its own.
+            which is `Spectral`: all pairs together; ``"single cause"``, which is `SingleCause`: one hidden cause that
+            explains at most the share p_max of any error; or such a value with options of its own.
         search
             A `Search`, default ``Search()``: 8 starts, global.
         bands
@@ -880,7 +921,8 @@ class Audit:
         p_max
             The sizes of the budget, each from 0 up to, but not including, 1.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         bands
@@ -926,7 +968,8 @@ class Audit:
         highest
             The largest p_max to try, default 0.99.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         bands
@@ -970,7 +1013,8 @@ class Audit:
         p_max
             The size of the budget, from 0 up to, but not including, 1.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         bands
@@ -1018,7 +1062,8 @@ class Audit:
         level
             Where the effect leads, from the reference; default the other level, where there are two.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         bands
@@ -1072,7 +1117,8 @@ class Audit:
             What a unit of worst-case CFU costs in units of mean squared error (or mean deviance), default 0, 1, 3, 10,
             30 and 100; 0 is always among them.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         random_state
@@ -1120,7 +1166,8 @@ class Audit:
             What a unit of worst-case CFU costs in units of mean squared error (or mean deviance), best read off a
             `frontier`. 0 is the fair predictor: the same audit.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         random_state
@@ -1392,7 +1439,8 @@ class Audit:
         reason
             Why that size; default none.
         budget
-            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` value with options of its own.
+            ``"pairwise"`` (default), ``"spectral"``, ``"single cause"``, or a `Pairwise`, `Spectral` or `SingleCause`
+            value with options of its own.
         search
             A `Search`, default ``Search()``.
         sizes

@@ -210,11 +210,11 @@ def correlation_set(budget: Budget, p_max: float, graph: CausalGraph, variables:
     return members
 
 
-def read_sizes(sizes: Any, name: str = "p_max") -> list[float]:
+def read_sizes(sizes: Any, name: str = "p_max", each: str = "p_max") -> list[float]:
     """Check the p_max of several budgets; they come in order, each once."""
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise SettingError(f"{name} is {sizes!r}: give a list of numbers from 0 up to, but not including, 1")
-    checked = sorted({share(size, "p_max") for size in sizes})
+    checked = sorted({share(size, each) for size in sizes})
     if not checked:
         raise SettingError(f"{name} is empty: give at least one number from 0 up to, but not including, 1")
     return checked

@@ -161,8 +161,8 @@ class Benchmarks:
         """Where to mark the benchmarks: on a profile of one pair, or on a curve over budgets.
 
         With a pair: ``label, benchmark, multiple, correlation``. Without: ``p_max_pairwise`` and ``p_max_spectral``
-        instead, the smallest budgets that hold the correlations of all its pairs (from 1 on: none does). Causes
-        stronger than any can be have no mark.
+        instead, the smallest budgets that hold the correlations of all its pairs (from 1 on: none does), and
+        ``p_max_single cause``, the largest share of an error. Causes stronger than any can be have no mark.
 
         Parameters
         ----------
@@ -224,7 +224,11 @@ class Benchmarks:
         for b in its:
             P.loc[b.pair[0], b.pair[1]] = P.loc[b.pair[1], b.pair[0]] = b.correlation_at(k)
         sizes = [abs(b.correlation_at(k)) for b in its]
-        return {"p_max_pairwise": max(sizes), "p_max_spectral": 1 - float(np.linalg.eigvalsh(P.to_numpy())[0])}
+        return {
+            "p_max_pairwise": max(sizes),
+            "p_max_spectral": 1 - float(np.linalg.eigvalsh(P.to_numpy())[0]),
+            "p_max_single cause": max(share for b in its for share in b.shares(k)),
+        }
 
     def __repr__(self) -> str:
         names = list(dict.fromkeys(b.name for b in self.found))

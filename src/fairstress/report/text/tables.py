@@ -24,6 +24,7 @@ from fairstress.report.text.results import (
 )
 
 if TYPE_CHECKING:
+    from fairstress.analyses.cause_contour import CauseContour
     from fairstress.analyses.check import Check
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.profile import Profile
@@ -89,6 +90,22 @@ def curve_table(curve: Curve) -> Sheet:
     notes = (units if of_variance else other, *curve_notes(curve))
     return Sheet(
         f"Worst case within {last.budget} budgets{floor}{bounded(last.budget)}", head, tuple(rows), notes, numeric=True
+    )
+
+
+def cause_contour_table(contour: CauseContour) -> Sheet:
+    """The largest CFU for each two shares that one hidden cause may explain."""
+    head = ("features' errors", *(f"{100 * share:g} % of {contour.protected}" for share in contour.attribute_shares))
+    rows = tuple(
+        (f"{100 * share:g} %", *(f"{cfu:.3g}{'*' * reached}" for cfu, reached in zip(values, as_unfair, strict=True)))
+        for share, values, as_unfair in zip(
+            contour.feature_shares.tolist(), contour.cfu.tolist(), contour.as_unfair.tolist(), strict=True
+        )
+    )
+    starred = f"* The predictor can be as unfair as the baseline {contour.baseline} at the same correlation."
+    notes = (starred,) if contour.as_unfair.any() else ()
+    return Sheet(
+        "Largest CFU, by the shares of errors that one hidden cause may explain", head, rows, notes, numeric=True
     )
 
 
