@@ -119,7 +119,7 @@ def evaluate(
         both = functional.value_and_slope(claim, fit) if gradient else None
         if both is None:
             return Evaluation(float(functional.values(claim, [fit])[0]), fit, None)
-        return Evaluation(both[0], fit, system.correlation_gradient(fit, both[1]))
+        return Evaluation(both[0], fit, system.correlation_gradients([fit], both[1][None])[0])
 
 
 def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit, value: float) -> Array:
