@@ -17,8 +17,9 @@ from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
+from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood, system_of_batch
-from fairstress.model.threshold import Place, ThresholdSystem, log_normal_cdf, outer, square
+from fairstress.model.threshold import Place, ThresholdSystem, outer, square
 
 NEAR = 1e-4  # decrease of the objective that a last step may promise; a standard error is a decrease of 1/2
 STEPS = 5  # with the curvature where all set out

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
-from scipy import special
 
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit
 from fairstress.model.newton import Minima, minimise, solve_definite
+from fairstress.model.normal_cdf import log_normal_cdf
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
@@ -329,9 +329,3 @@ class Place:
     def take(self, which: IntArray) -> Place:
         """Those of some P."""
         return self if len(which) == len(self.q) else Place(self.shape.take(which), self.T[which], self.q[which])
-
-
-def log_normal_cdf(t: Array) -> tuple[Array, Array]:
-    """Log of the standard normal's distribution function, with its derivative, density over distribution function."""
-    log_cdf = np.asarray(special.log_ndtr(t))
-    return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))

@@ -52,6 +52,14 @@ class Problem:
         g = self.members.point(at.gradient + at.gradient.T)
         return self.sign * at.value, self.sign * g, at.fit
 
+    def values_and_gradients(self, points: Array) -> tuple[Array, Array]:
+        """``sign * functional`` at points (g, q), and its derivatives (g, q)."""
+        P = self.members.matrix(points)
+        found = evaluate_many(self.claim, P, self.functional, gradient=True, check_minima=False)
+        by_P = np.array([at.gradient for at in found])
+        g = self.members.point(by_P + by_P.transpose(0, 2, 1))
+        return self.sign * np.array([at.value for at in found]), self.sign * g
+
     @property
     def has_slopes(self) -> bool:
         """Whether the functional has a derivative, and an ascent can follow it."""
