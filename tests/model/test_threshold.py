@@ -84,10 +84,10 @@ def test_gradient_and_hessian_of_the_objective_are_limits_of_differences(penalty
     claim = fitted(PARENT, n=60, penalty=penalty).fitted.claim
     system = claim.system
     rng = np.random.default_rng(0)
-    at, z = system.place(P), system.coordinates(random_start(claim, rng))
-    _, g, H = system._objective(z, at)
-    step = 1e-6 * np.eye(z.size)
-    up, down = ([system._objective(z + s, at) for s in sign * step] for sign in (1, -1))
+    z = system.coordinates(random_start(claim, rng))
+    _, (g,), (H,) = system.objective(z[None], system.place(P[None]))
+    at, step = system.place(np.repeat(P[None], z.size, axis=0)), 1e-6 * np.eye(z.size)
+    up, down = (list(zip(*system.objective(z + sign * step, at), strict=True)) for sign in (1, -1))
     # sums of size F and g, good to 16 digits, over 2e-6
     numeric = [(u[0] - d[0]) / 2e-6 for u, d in zip(up, down, strict=True)]
     np.testing.assert_allclose(g, numeric, rtol=1e-6, atol=1e-6 * np.abs(g).max())
@@ -101,7 +101,7 @@ def test_without_penalty_the_objective_is_convex_and_every_start_ends_at_one_fit
     claim, rng = fitted(graph).fitted.claim, np.random.default_rng(0)
     starts = [random_start(claim, rng) for _ in range(20)]
     for start in starts:
-        _, _, H = claim.system._objective(claim.system.coordinates(start), claim.system.place(P))
+        _, _, (H,) = claim.system.objective(claim.system.coordinates(start)[None], claim.system.place(P[None]))
         curvature = np.linalg.eigvalsh(H)
         assert curvature[0] > -1e-12 * curvature[-1]
     fits = [claim.system.fits(P[None], start, check_minima=False)[0] for start in starts]

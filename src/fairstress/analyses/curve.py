@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -171,21 +171,11 @@ class Curve(Tabular):
             if read_definition(level, definition) == SAME_P:
                 first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
             else:
-                first = self._reaching(read_level(level, self.context), steps)
+                target = read_level(level, self.context)
+                first = _reaching(target, self.points, self.solve, steps, self.replicator)
                 first = _beside(first, level, self.context)
             steps.finish()
         return first
-
-    def _reaching(self, level: float, steps: Steps) -> BreakingPoint:
-        reached = [point for point in self.points if point.value >= level]
-        if not reached:
-            missed = _not_reached(level, self.points[-1])
-            return _limited(missed, self.replicator, self.solve, level, self.points[-1], self.points)
-        low = [point for point in self.points if point.p_max < reached[0].p_max]
-        first = find_breaking_point(level, self.solve, low, reached[0], steps)
-        sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
-        found = BreakingPoint(first.p_max, level, sentence, cfu=first.value, worst=first)
-        return _limited(found, self.replicator, self.solve, level, first, self.points)
 
     def summary(self) -> str:
         """Say in prose what the curve shows."""
@@ -234,21 +224,24 @@ def curve(
     fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None = None, replicator: Replicator | None = None
 ) -> Curve:
     """Search from the smallest budget upwards, each search starting also from the solution of the one before."""
-    points: list[WorstCase] = []
-    own: list[WorstCase] = []
     sizes = read_sizes(p_max)
-    solve.explore(sizes[-1])
-    for size in Steps(len(sizes), progress).each(sizes):
-        worst = solve(size, points[-1:])
-        own.append(worst)
-        inherits = points and points[-1].value > worst.value
-        points.append(_moved(points[-1], size, worst) if inherits else worst)
+    points, own = zip(*_upwards(sizes, solve, Steps(len(sizes), progress)), strict=True)
     without = None
     if fitted.beside is not None:
         P = np.array([point.correlation.to_numpy() for point in points])
         without = np.array([e.value for e in evaluate_many(fitted.beside, P, CFU())])
-    found = Curve(tuple(points), tuple(own), without, fitted.context, solve)
+    found = Curve(points, own, without, fitted.context, solve)
     return found if replicator is None else _with_limits(found, replicator)
+
+
+def _upwards(sizes: Sequence[float], solve: Solver, steps: Steps) -> Iterator[tuple[WorstCase, WorstCase]]:
+    """The worst case of each of ascending budgets, a smaller one's where that is worse, and what its search found."""
+    solve.explore(sizes[-1])
+    last: list[WorstCase] = []
+    for size in steps.each(sizes):
+        worst = solve(size, last)
+        last = [_moved(last[0], size, worst) if last and last[0].value > worst.value else worst]
+        yield last[0], worst
 
 
 def _with_limits(found: Curve, replicator: Replicator) -> Curve:
@@ -274,11 +267,28 @@ def breaking_point(
     if read_definition(level, definition) == SAME_P:  # which needs no curve of the predictor's own CFU
         first = as_unfair_as(str(level), sizes, solve, fitted.context, steps, replicator)
     else:
-        target = read_level(level, fitted.context)
-        plain = curve(fitted, sizes, solve, lambda *_: steps())
-        first = _beside(replace(plain, replicator=replicator)._reaching(target, steps), level, fitted.context)
+        target, points = read_level(level, fitted.context), []
+        for point, _ in _upwards(sizes, solve, steps):
+            points.append(point)
+            if point.value >= target:
+                break
+        first = _beside(_reaching(target, points, solve, steps, replicator), level, fitted.context)
     steps.finish()
     return first
+
+
+def _reaching(
+    level: float, points: Sequence[WorstCase], solve: Solver, steps: Steps, replicator: Replicator | None
+) -> BreakingPoint:
+    """Find where the worst case reaches a level, within the budgets of some points."""
+    reached = [point for point in points if point.value >= level]
+    if not reached:
+        return _limited(_not_reached(level, points[-1]), replicator, solve, level, points[-1], points)
+    low = [point for point in points if point.p_max < reached[0].p_max]
+    first = find_breaking_point(level, solve, low, reached[0], steps)
+    sentence = f"The worst case reaches {level:.4g} at p_max = {first.p_max:.4f} ({first.budget} budget)."
+    found = BreakingPoint(first.p_max, level, sentence, cfu=first.value, worst=first)
+    return _limited(found, replicator, solve, level, first, points)
 
 
 def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:

@@ -112,16 +112,26 @@ def evaluate(
     """
     with one_thread:
         claim.blocks()
-        (fit,) = fits(claim, P[None], check_minima=check_minima, start=start)
-        system = claim.system
-        if isinstance(system, MixedSystem):
-            value = float(functional.values(claim, [fit])[0])
-            known = gradient and functional.has_slope(claim)
-            return Evaluation(value, fit, _mixed_gradient(claim, system, functional, fit, value) if known else None)
-        both = functional.value_and_slope(claim, fit) if gradient else None
-        if both is None:
-            return Evaluation(float(functional.values(claim, [fit])[0]), fit, None)
-        return Evaluation(both[0], fit, system.correlation_gradient(fit, both[1]))
+        fitted = fits(claim, P[None], check_minima=check_minima, start=start)
+        return (_with_gradients if gradient else _values)(claim, fitted, functional)[0]
+
+
+def _values(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list[Evaluation]:
+    values = functional.values(claim, fitted)
+    return [Evaluation(float(value), fit, None) for value, fit in zip(values, fitted, strict=True)]
+
+
+def _with_gradients(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list[Evaluation]:
+    """The functional with its derivatives by P, where it has any."""
+    system = claim.system
+    if not functional.has_slope(claim):
+        return _values(claim, fitted, functional)
+    if isinstance(system, MixedSystem):
+        values = zip(functional.values(claim, fitted).tolist(), fitted, strict=True)
+        return [Evaluation(v, fit, _mixed_gradient(claim, system, functional, fit, v)) for v, fit in values]
+    found = [both for fit in fitted if (both := functional.value_and_slope(claim, fit)) is not None]
+    gradients = system.correlation_gradients(fitted, np.array([slope for _, slope in found]))
+    return [Evaluation(both[0], *more) for both, *more in zip(found, fitted, gradients, strict=True)]
 
 
 def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit, value: float) -> Array:
@@ -132,16 +142,17 @@ def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, f
     return gradient
 
 
-def evaluate_many(claim: Claim, P: Array, functional: Functional, *, check_minima: bool = True) -> list[Evaluation]:
-    """Evaluate a functional at many P (g, m, m), side by side and without gradients.
+def evaluate_many(
+    claim: Claim, P: Array, functional: Functional, *, gradient: bool = False, check_minima: bool = True
+) -> list[Evaluation]:
+    """Evaluate a functional at many P (g, m, m), side by side.
 
     ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step.
     """
     with one_thread:
         claim.blocks()
         fitted = fits(claim, P, check_minima=check_minima)
-        values = functional.values(claim, fitted)
-    return [Evaluation(float(value), fit, None) for value, fit in zip(values, fitted, strict=True)]
+        return (_with_gradients if gradient else _values)(claim, fitted, functional)
 
 
 def model_b(claim: Claim, P: Array) -> Fit:

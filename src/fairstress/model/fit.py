@@ -69,9 +69,9 @@ class System:
         """Fit at P = I."""
         return fit_independent(self)
 
-    def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
-        """Derivative by P of a functional with gradient ``c_w`` in the weights."""
-        return correlation_gradient(self, fitted, c_w)
+    def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
+        """(g, m, m) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights."""
+        return np.array([correlation_gradient(self, one, c) for one, c in zip(fits, c_w, strict=True)])
 
     def adjoint(self, fitted: Fit, c_w: Array) -> tuple[Array, Array]:
         """Solve ``F_zz v = (c_w, 0)`` for z = (w, t) at a fit; v by weights and by log scales."""

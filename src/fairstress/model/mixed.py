@@ -25,7 +25,7 @@ from fairstress.model.fit import Fit, System, best_fit, fit_independent
 from fairstress.model.latent import Layout, Part, seen
 from fairstress.model.mixed_intervals import Shape, log_probability
 from fairstress.model.mixed_rows import Coordinates, MixedRows, joined, with_all_levels
-from fairstress.model.threshold import solve_definite
+from fairstress.model.newton import solve_definite
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken

@@ -19,8 +19,8 @@ from fairstress.model.fit import Fit, Mask
 from fairstress.model.latent import Layout, Part, seen
 from fairstress.model.linear import independent_columns
 from fairstress.model.mixed_rows import is_interval
+from fairstress.model.newton import solve_definite
 from fairstress.model.rectangle import rectangles
-from fairstress.model.threshold import solve_definite
 
 MAX_STEPS = 100
 MAX_HALVINGS = 60

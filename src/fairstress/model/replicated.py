@@ -17,8 +17,9 @@ from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
+from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood, system_of_batch
-from fairstress.model.threshold import Place, ThresholdSystem, log_normal_cdf
+from fairstress.model.threshold import Place, ThresholdSystem, outer, square
 
 NEAR = 1e-4  # decrease of the objective that a last step may promise; a standard error is a decrease of 1/2
 STEPS = 5  # with the curvature where all set out
@@ -40,8 +41,8 @@ def _alone(system: Likelihood, design: Design, rows: Rows, weight: Array, share:
 
 def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fit]) -> list[list[Fit]]:
     parts = _weighed(system, weights)
-    products = np.sum([w @ _outer(B) for w, B, _ in parts], axis=0)
-    made = [_Steps(system, parts, _square(products, parts[0][1].shape[1]), fit).fits() for fit in base]
+    products = np.sum([w @ outer(B) for w, B, _ in parts], axis=0)
+    made = [_Steps(system, parts, square(products, parts[0][1].shape[1]), fit).fits() for fit in base]
     return [
         [
             fits[b] or _alone(system, system.design, system.rows, weights[b], 0.0).refits([fit])[0]
@@ -54,24 +55,10 @@ def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fi
 def _weighed(system: ThresholdSystem, weights: Array) -> list[tuple[Array, Array, Array]]:
     """Blocks of rows: the replicates' weights (b, r), the columns (r, q), and the attribute (r,)."""
     parts, start = [], 0
-    for B, a, _ in system.columns():
-        parts.append((weights[:, start : start + a.size], B, a))
-        start += a.size
+    for rows in system.columns():
+        parts.append((weights[:, start : start + rows.a.size], rows.B, rows.a))
+        start += rows.a.size
     return parts
-
-
-def _outer(B: Array) -> Array:
-    """(r, q (q + 1) / 2) products of each two columns."""
-    j, k = np.triu_indices(B.shape[1])
-    return np.asarray(B[:, j] * B[:, k])
-
-
-def _square(products: Array, q: int) -> Array:
-    """(b, q, q) symmetric matrices from their upper triangles."""
-    full = np.empty((len(products), q, q))
-    j, k = np.triu_indices(q)
-    full[:, j, k] = full[:, k, j] = products
-    return full
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +101,8 @@ class _Steps:
         for w, B, a in self.parts:
             t = a * (B @ (at.q * z))
             hazard = log_normal_cdf(t)[1]
-            total += (w * (hazard * (t + hazard))) @ _outer(B)
-        return np.asarray(2 * np.outer(at.q, at.q) * _square(total, z.size))
+            total += (w * (hazard * (t + hazard))) @ outer(B)
+        return np.asarray(2 * np.outer(at.q, at.q) * square(total, z.size))
 
     def _slope(self, at: Place, T: Array, n: Array, z: Array, which: IntArray) -> Array:
         """(b, q) the gradient of some replicates, each at its own z."""

@@ -13,20 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
-from scipy import linalg, special
 
-from fairstress.errors import DataError, Status
+from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit
+from fairstress.model.newton import Minima, minimise, solve_definite
+from fairstress.model.normal_cdf import log_normal_cdf
 
-MAX_STEPS = 100
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
-EPSILON = float(np.finfo(float).eps)
 KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
+PRODUCTS = 2**18  # numbers of their products that are kept, as long as a core's cache holds them
+BATCH = 16_384  # rows times fits that are worked on at once
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -37,32 +39,33 @@ class ThresholdSystem:
     design: Design
     rows: Rows
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
-    _columns: list[tuple[Array, Array, Array]] = field(default_factory=list, init=False, repr=False)
+    _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
 
     def __post_init__(self) -> None:
         M = self.features.moments
         object.__setattr__(self, "_cross_products", np.block([[M.S, -M.C.T], [-M.C, M.G]]))
+        object.__setattr__(self, "_belongs", (self.members[:, None] == np.arange(self._m)).astype(float))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any():
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
-        n, tolerance = self.features.moments.n, TOLERANCE if check_minima else SEARCH_TOLERANCE
-        return [
-            best_fit([self._fit(one, other, tolerance) for other in others], n)
-            for one, *others in zip(P, *sides, strict=True)
-        ]
+        tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
+        ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)
+        return [best_fit(fits, self.features.moments.n) for fits in ends]
 
     def refits(self, fits: Sequence[Fit]) -> list[Fit]:
         """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""
-        return [self._fit(one.correlation, one, SEARCH_TOLERANCE) for one in fits]
+        return self._fit(np.array([one.correlation for one in fits]), fits, SEARCH_TOLERANCE)
 
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
-        fit = self._fit(P, replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma))))
+        start = replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma)))
+        (fit,) = self._fit(P[None], [start], TOLERANCE)
         if fit.log_likelihood - features.log_likelihood > -SEPARATED * self.features.moments.n:
             assert self.design.protected is not None
             name = self.design.protected.feature
@@ -72,22 +75,21 @@ class ThresholdSystem:
             )
         return fit
 
-    def correlation_gradient(self, fitted: Fit, c_w: Array) -> Array:
-        """Derivative by P of a functional with gradient ``c_w`` in the weights, through the optimum of the fit.
+    def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
+        """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
 
-        Solves ``F_zz v = c_z``; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``, ``k`` and v.
+        Solves ``F_zz v = c_z`` at each fit; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``,
+        ``k`` and v.
         """
-        at = self.place(fitted.correlation)
-        return at.shape.pull_back(*self._slopes(self.coordinates(fitted), self.adjoint(fitted, c_w), at))
+        z, at = self._stacked(fits)
+        sums = self._sums(z, at)
+        v = self._adjoint(z, at, sums, c_w)
+        return at.shape.pull_back(*self._slopes(z, v, at, sums))
 
     def adjoint(self, fitted: Fit, c_w: Array) -> Array:
         """Solve ``F_zz v = c_z`` at a fit, c_z the gradient in z of a functional with gradient ``c_w`` in weights."""
-        z = self.coordinates(fitted)
-        u, theta = z[: self._m], z[self._m : self._m + self._n_weights]
-        f, c = self.features.feature_of, c_w[: self._n_weights]
-        c_u = -np.bincount(f, c * theta / u[f] ** 2, self._m)
-        _, _, H = self._objective(z, self.place(fitted.correlation))
-        return solve_definite(H, np.concatenate([c_u, c / u[f], np.zeros(self._n_gamma)]))
+        z, at = self._stacked([fitted])
+        return np.asarray(self._adjoint(z, at, self._sums(z, at), c_w[None])[0])
 
     def fit_at(self, z: Array, like: Fit) -> Fit:
         """The fit with some coordinates at the correlation of another; its likelihood is that of the other."""
@@ -116,78 +118,81 @@ class ThresholdSystem:
         return np.concatenate([np.arange(self._m), self.features.feature_of])
 
     def place(self, P: Array) -> Place:
-        """What one P makes of the objective."""
+        """What each P (..., m + 1, m + 1) makes of the objective."""
         shape, f = Shape.of(P), self.members
-        q = np.concatenate([shape.kappa[f], np.full(self._n_gamma, shape.steepness)])
-        return Place(shape, self._cross_products * shape.inverse[np.ix_(f, f)], q)
+        steepness = np.repeat(shape.steepness[..., None], self._n_gamma, axis=-1)
+        q = np.concatenate([np.take(shape.kappa, f, axis=-1), steepness], axis=-1)
+        # one layout, however many there are: digits of products depend on it
+        return Place(shape, np.ascontiguousarray(self._cross_products * shape.inverse[..., f[:, None], f]), q)
 
-    def _fit(self, P: Array, start: Fit, tolerance: float = TOLERANCE) -> Fit:
+    def _stacked(self, fits: Sequence[Fit]) -> tuple[Array, Place]:
+        """Coordinates of several fits, and their places."""
+        P = np.array([one.correlation for one in fits])
+        return np.array([self.coordinates(one) for one in fits]), self.place(P)
+
+    def _fit(self, P: Array, starts: Sequence[Fit], tolerance: float) -> list[Fit]:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
-        at, z = self.place(P), self.coordinates(start)
-        status = Status.STEP_LIMIT
-        F, g, H = self._objective(z, at)
-        for _ in range(MAX_STEPS):
-            step = -solve_definite(H, g)
-            decrease = -float(g @ step) / 2
-            longest = np.max(-step[: self._m] / z[: self._m])  # u stays positive
-            length = min(1.0, 0.9 / longest) if longest > 0 else 1.0
-            # no line search sees a decrease that the rounding of z'Tz hides
-            rounding = EPSILON * float(np.diag(at.T) @ z[: len(at.T)] ** 2)
-            if decrease <= max(tolerance * self.features.moments.n, rounding) and length == 1.0:
-                z, F, status = z + step, F - decrease, Status.CONVERGED
-                break
-            trial = self._objective(z + length * step, at)
-            for _ in range(40):
-                if trial[0] <= F - 1e-4 * length * decrease:
-                    break
-                length /= 2
-                trial = self._objective(z + length * step, at)
-            else:
-                status = Status.STALLED
-                break
-            z, (F, g, H) = z + length * step, trial
-        return self._as_fit(z, F, at.shape, status)
+        at, z = self.place(P), np.array([self.coordinates(start) for start in starts])
+        enough, quadratic = tolerance * self.features.moments.n, np.ascontiguousarray(np.einsum("gii->gi", at.T))
+        ends = minimise(lambda z, which: self.objective(z, at.take(which)), z, self._m, enough, quadratic)
+        return self._as_fits(ends, P)
 
-    def _objective(self, z: Array, at: Place) -> tuple[float, Array, Array]:
-        """The objective with its gradient and Hessian."""
+    def objective(self, z: Array, at: Place) -> tuple[Array, Array, Array]:
+        """Objectives (g,) at z (g, d), with gradients and Hessians."""
+        return self._with_rows(z, at, self._sums(z, at))
+
+    def _with_rows(self, z: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
+        """The same from sums over rows that are known."""
         n, lam, b = self.features.moments.n, self.features.penalties, self.features.feature_of
         m, q = self._m, at.q
         j, d, both = np.arange(m), np.arange(m, m + b.size), slice(0, m + b.size)
-        u = z[:m]
-        w = z[d] / u[b]
+        u, of_own = z[:, :m], np.take(z[:, :m], b, axis=1)  # take: one layout, and with it digits of sums, always
+        w = z[:, m : m + b.size] / of_own
         cost = lam * w**2  # of each weight: a function of theta and u
-        g, H = np.zeros(z.size), np.zeros((z.size, z.size))
-        g[both], H[both, both] = 2 * at.T @ z[both], 2 * at.T
-        F = float(z @ g) / 2 - 2 * n * float(np.log(u).sum()) + float(cost.sum())
-        g[:m] -= 2 * (n + np.bincount(b, cost, m)) / u
-        g[d] += 2 * lam * w / u[b]
-        H[j, j] += (2 * n + 6 * np.bincount(b, cost, m)) / u**2
-        H[d, d] += 2 * lam / u[b] ** 2
-        H[d, b] -= 4 * lam * w / u[b] ** 2
-        H[b, d] -= 4 * lam * w / u[b] ** 2
-        for B, a, weight in self.columns():
-            t = a * (B @ (q * z))
-            log_cdf, hazard = log_normal_cdf(t)
-            F -= 2 * float(weight @ log_cdf)
-            g -= 2 * q * (B.T @ (weight * a * hazard))
-            H += 2 * q[:, None] * ((B * (weight * hazard * (t + hazard))[:, None]).T @ B) * q
+        by_feature = (cost[:, None] @ self._belongs[m:])[:, 0]
+        g, H = np.zeros(z.shape), np.zeros((*z.shape, z.shape[1]))
+        g[:, both], H[:, both, both] = 2 * (at.T @ z[:, both, None])[:, :, 0], 2 * at.T
+        F = (z * g).sum(axis=1) / 2 - 2 * n * np.log(u).sum(axis=1) + cost.sum(axis=1) - 2 * rows.log_cdf
+        g[:, :m] -= 2 * (n + by_feature) / u
+        g[:, d] += 2 * lam * w / of_own
+        H[:, j, j] += (2 * n + 6 * by_feature) / u**2
+        H[:, d, d] += 2 * lam / of_own**2
+        H[:, d, b] -= 4 * lam * w / of_own**2
+        H[:, b, d] -= 4 * lam * w / of_own**2
+        g -= 2 * q * rows.slope
+        H += 2 * q[:, :, None] * rows.curvature * q[:, None, :]
         return F, g, H
 
-    def _slopes(self, z: Array, v: Array, at: Place) -> tuple[Array, float, Array]:
-        """Derivatives of ``-v'F_z`` by ``P_xx^-1`` (m, m), ``1/sqrt(v)`` and ``k/sqrt(v)`` (m,), z and v held."""
-        m, f, q = self._m, self.members, at.q
-        by_inverse = np.zeros((m, m))
-        np.add.at(by_inverse, (f[:, None], f[None, :]), -2 * self._cross_products * np.outer(z[: f.size], v[: f.size]))
-        by_q = np.zeros(z.size)
-        for B, a, weight in self.columns():
-            t = a * (B @ (q * z))
-            _, hazard = log_normal_cdf(t)
-            # v'F_z = -2 sum_i weight_i a_i hazard(t_i) B_i'(q v), to be differentiated by q: the last factor, then t
-            along, curve = B @ (q * v), hazard * (t + hazard)
-            by_q -= -2 * v * (B.T @ (weight * a * hazard)) + 2 * z * (B.T @ (weight * curve * along))
-        return by_inverse, float(by_q[f.size :].sum()), np.asarray(np.bincount(f, by_q[: f.size], m), dtype=float)
+    def _sums(self, z: Array, at: Place) -> Sums:
+        """Add up over the rows, as many fits at once as fit into a core's cache."""
+        y, (g, d) = at.q * z, z.shape
+        log_cdf, slope, curvature = np.zeros(g), np.zeros((g, d)), np.zeros((g, d, d))
+        for rows in self.columns():
+            size = max(1, BATCH // rows.a.size)
+            for some in (slice(start, start + size) for start in range(0, g, size)):
+                t = rows.a * (y[some, None] @ rows.B.T)[:, 0]
+                cdf, hazard = log_normal_cdf(t)
+                log_cdf[some] += (cdf[:, None] @ rows.weight[:, None])[:, 0, 0]
+                slope[some] += ((hazard * (rows.a * rows.weight))[:, None] @ rows.B)[:, 0]
+                curvature[some] += rows.crossed(hazard * (t + hazard) * rows.weight)
+        return Sums(log_cdf, slope, curvature)
 
-    def columns(self) -> Iterator[tuple[Array, Array, Array]]:
+    def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
+        m, f = self._m, self.features.feature_of
+        u, theta, c = np.take(z[:, :m], f, axis=1), z[:, m : m + f.size], c_w[:, : f.size]
+        c_u = -((c * theta / u**2)[:, None] @ self._belongs[m:])[:, 0]
+        c_z = np.concatenate([c_u, c / u, np.zeros((len(z), self._n_gamma))], axis=1)
+        return solve_definite(self._with_rows(z, at, rows)[2], c_z)
+
+    def _slopes(self, z: Array, v: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
+        """Derivatives of ``-v'F_z`` by ``P_xx^-1`` (g, m, m), ``1/sqrt(v)`` and ``k/sqrt(v)`` (g, m), z and v held."""
+        k, own, q = len(self.members), self._belongs, at.q
+        by_inverse = -2 * own.T @ (self._cross_products * (z[:, :k, None] * v[:, None, :k])) @ own
+        # v'F_z = -2 sum_i weight_i a_i hazard(t_i) B_i'(q v), to be differentiated by q: the last factor, then t
+        by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
+        return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
+
+    def columns(self) -> Iterator[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
         if self._columns:
             yield from self._columns
@@ -197,7 +202,9 @@ class ThresholdSystem:
         for block in self.rows.blocks():
             own = self.design.protected.values(block.a, block.x)
             B = np.hstack([block.x, -self.design.values(block.a, block.x), own])
-            blocks.append((np.asfortranarray(B), block.a, block.weight))
+            few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
+            products = outer(B) if few else None
+            blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
             if self.rows.a.size * B.shape[1] > KEPT:
                 yield blocks.pop()
         self._columns[:] = blocks  # at once, so that other threads see all of them or none
@@ -217,78 +224,108 @@ class ThresholdSystem:
         u, b = np.exp(-fitted.log_scales), self.features.feature_of
         return np.concatenate([u, fitted.weights[: self._n_weights] * u[b], fitted.weights[self._n_weights :]])
 
-    def _as_fit(self, z: Array, F: float, shape: Shape, status: Status) -> Fit:
+    def _as_fits(self, ends: Minima, P: Array) -> list[Fit]:
         m, n, b = self._m, self.features.moments.n, self.features.feature_of
-        w = z[m : m + b.size] / z[:m][b]
-        deviance = F - float(self.features.penalties @ w**2)
-        log_det = float(np.linalg.slogdet(shape.P[1:, 1:])[1])
-        return Fit(
-            weights=np.concatenate([w, z[m + b.size :]]),
-            log_scales=-np.log(z[:m]),
-            correlation=shape.P,
-            log_likelihood=-(deviance + n * log_det + n * m * float(np.log(2 * np.pi))) / 2,
-            objective=F,
-            status=status,
-        )
+        weights = ends.z[:, m:].copy()
+        weights[:, : b.size] /= ends.z[:, :m][:, b]
+        deviance = ends.F - (self.features.penalties * weights[:, : b.size] ** 2).sum(axis=1)
+        log_det = np.linalg.slogdet(P[:, 1:, 1:])[1]
+        log_likelihood = -(deviance + n * log_det + n * m * float(np.log(2 * np.pi))) / 2
+        numbers = log_likelihood.tolist(), ends.F.tolist(), ends.status
+        return [Fit(*one) for one in zip(weights, -np.log(ends.z[:, :m]), P, *numbers, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """One block of rows."""
+
+    B: Array  # (r, d)
+    a: Array  # (r,)
+    weight: Array  # (r,)
+    products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
+
+    def crossed(self, factor: Array) -> Array:
+        """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
+        if self.products is None:
+            return np.asarray((self.B.T * factor[:, None]) @ self.B)
+        return square((factor[:, None] @ self.products)[:, 0], self.B.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums over the rows at each of several z."""
+
+    log_cdf: Array  # (g,) ``sum_i weight_i log Normal_cdf(t_i)``
+    slope: Array  # (g, d) ``sum_i weight_i a_i hazard_i B_i``
+    curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
+
+
+@cache
+def _upper(d: int) -> tuple[IntArray, IntArray]:
+    """Where the upper triangle of a matrix (d, d) is."""
+    return np.triu_indices(d)
+
+
+def outer(B: Array) -> Array:
+    """(r, d (d + 1) / 2) products of each two columns."""
+    j, k = _upper(B.shape[1])
+    return np.asarray(B[:, j] * B[:, k])
+
+
+def square(products: Array, d: int) -> Array:
+    """(g, d, d) symmetric matrices from their upper triangles."""
+    full = np.empty((len(products), d, d))
+    j, k = _upper(d)
+    full[:, j, k] = full[:, k, j] = products
+    return full
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What the likelihood takes from P."""
+    """What the likelihood takes from one P or several."""
 
-    P: Array  # (m + 1, m + 1), A first
-    inverse: Array  # (m, m) of P_xx
-    k: Array  # (m,)
-    steepness: float  # 1 / sqrt(v)
+    P: Array  # (..., m + 1, m + 1), A first
+    inverse: Array  # (..., m, m) of P_xx
+    k: Array  # (..., m)
+    steepness: Array  # (...,) 1 / sqrt(v)
 
     @classmethod
     def of(cls, P: Array) -> Shape:
-        """Take apart a correlation, A first."""
-        inverse = np.asarray(np.linalg.inv(P[1:, 1:]), dtype=float)
-        k = inverse @ P[0, 1:]
-        return cls(P, inverse, k, float((1 - P[0, 1:] @ k) ** -0.5))
+        """Take apart correlations, A first."""
+        inverse, r = np.asarray(np.linalg.inv(P[..., 1:, 1:]), dtype=float), P[..., 0, 1:]
+        k = (inverse @ r[..., None])[..., 0]
+        return cls(P, inverse, k, np.asarray((1 - (r * k).sum(axis=-1)) ** -0.5))
 
     @property
     def kappa(self) -> Array:
-        """(m,) k / sqrt(v)."""
-        return np.asarray(self.k * self.steepness)
+        """(..., m) k / sqrt(v)."""
+        return np.asarray(self.k * self.steepness[..., None])
 
-    def pull_back(self, by_inverse: Array, by_steepness: float, by_kappa: Array) -> Array:
-        """Derivative by P, each entry on its own, of a function of inverse, steepness and kappa."""
-        r = self.P[0, 1:]
-        by_k = self.steepness * by_kappa
-        by_v = -(self.steepness**3) / 2 * (by_steepness + float(self.k @ by_kappa))
-        by_k = by_k - r * by_v
-        by_r = -self.k * by_v + self.inverse @ by_k
-        G = by_inverse + np.outer(by_k, r)
+    def pull_back(self, by_inverse: Array, by_steepness: Array, by_kappa: Array) -> Array:
+        """Derivative by P, each entry on its own, of functions of inverse, steepness and kappa."""
+        r = self.P[..., 0, 1:]
+        by_v = -(self.steepness**3) / 2 * (by_steepness + (self.k * by_kappa).sum(axis=-1))
+        by_k = self.steepness[..., None] * by_kappa - r * by_v[..., None]
+        by_r = -self.k * by_v[..., None] + (self.inverse @ by_k[..., None])[..., 0]
+        G = by_inverse + by_k[..., :, None] * r[..., None, :]
         by_P = np.zeros_like(self.P)
-        by_P[1:, 1:] = -self.inverse @ G @ self.inverse
-        by_P[0, 1:] = by_r
+        by_P[..., 1:, 1:] = -self.inverse @ G @ self.inverse
+        by_P[..., 0, 1:] = by_r
         return by_P
+
+    def take(self, which: IntArray) -> Shape:
+        """Those of some P."""
+        return Shape(self.P[which], self.inverse[which], self.k[which], self.steepness[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """What one P makes of the objective: ``z'Tz`` and ``t = a B (q z)``."""
+    """What P makes of the objective: ``z'Tz`` and ``t = a B (q z)``."""
 
     shape: Shape
-    T: Array  # (m + D, m + D)
-    q: Array  # (m + D + c,)
+    T: Array  # (..., m + D, m + D)
+    q: Array  # (..., m + D + c)
 
-
-def log_normal_cdf(t: Array) -> tuple[Array, Array]:
-    """Log of the standard normal's distribution function, with its derivative, density over distribution function."""
-    log_cdf = np.asarray(special.log_ndtr(t))
-    return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))
-
-
-def solve_definite(H: Array, rhs: Array) -> Array:
-    """Solve with a Hessian; where the penalty makes it indefinite, with its nearest definite one."""
-    scale = np.sqrt(np.maximum(np.abs(np.diag(H)), 1e-300))
-    unit = H / np.outer(scale, scale)
-    try:
-        return np.asarray(linalg.cho_solve(linalg.cho_factor(unit), rhs / scale) / scale)
-    except linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(unit)
-        values = np.maximum(np.abs(values), 1e-8)
-        return np.asarray(vectors @ ((vectors.T @ (rhs / scale)) / values) / scale)
+    def take(self, which: IntArray) -> Place:
+        """Those of some P."""
+        return self if len(which) == len(self.q) else Place(self.shape.take(which), self.T[which], self.q[which])

@@ -52,6 +52,17 @@ class Problem:
         g = self.members.pull_back(p, at.gradient + at.gradient.T)
         return self.sign * at.value, self.sign * g, at.fit
 
+    def values_and_gradients(self, points: Array) -> tuple[Array, Array]:
+        """``sign * functional`` at points (g, q), and its derivatives (g, q)."""
+        P = self.members.matrix(points)
+        found = evaluate_many(self.claim, P, self.functional, gradient=True, check_minima=False)
+        slopes = [
+            self.members.pull_back(p, at.gradient + at.gradient.T)
+            for p, at in zip(points, found, strict=True)
+            if at.gradient is not None  # whoever asks has looked at has_slopes
+        ]
+        return self.sign * np.array([at.value for at in found]), self.sign * np.array(slopes)
+
     @property
     def has_slopes(self) -> bool:
         """Whether the functional has a derivative, and an ascent can follow it."""

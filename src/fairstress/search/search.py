@@ -21,6 +21,7 @@ from fairstress.errors import Status
 from fairstress.inputs.rows import Array
 from fairstress.search.box import climb_box
 from fairstress.search.causes import CauseSet
+from fairstress.search.corners import to_corners
 from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
 from fairstress.search.problem import End, Problem, Solution
@@ -140,6 +141,21 @@ def _ascend(problem: Problem, p: Array) -> End:
     return end
 
 
+def _ascend_all(problem: Problem, points: Array) -> list[End]:
+    """An ascent from each of several points; with derivatives, those that end in corners are made side by side."""
+    if problem.claim.is_mixed or not problem.has_slopes or not len(points):
+        return [_ascend(problem, p) for p in points]
+    ends: list[End] = []
+    climbed: dict[bytes, End] = {}  # by where it went on from, which some share
+    for p, in_corner in to_corners(problem, points):
+        known = in_corner or climbed.get(p.tobytes())
+        if known and problem.ascended:
+            problem.ascended()
+        climbed[p.tobytes()] = known or _ascend(problem, p)
+        ends.append(climbed[p.tobytes()])
+    return ends
+
+
 def _agreeing(ends: Sequence[End]) -> int:
     """How many searches ended within 0.1 % of the best."""
     best = max(end[1] for end in ends)
@@ -163,7 +179,7 @@ def _from_starts(
     corners = [len(earlier) + i for i in _best_of_each_class(problem, signs, values[len(earlier) : len(own) - 1])]
     order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(problem, points, values, problem.starts), *corners])]
     climbed = [points[i] for i in order]
-    ends = [_ascend(problem, p) for p in climbed]
+    ends = _ascend_all(problem, points[order])
     idle = 0
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
@@ -172,7 +188,7 @@ def _from_starts(
         known = np.array([*(end[0] for end in ends), *climbed])
         order = _apart(problem, points, problem.values(points), max(2, problem.starts // 2), known)
         climbed += [points[i] for i in order]
-        ends += [_ascend(problem, points[i]) for i in order]
+        ends += _ascend_all(problem, points[order])
         idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break

@@ -22,8 +22,9 @@ from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.fit import Fit, System
 from fairstress.model.latent import Layout, errors, patterns
 from fairstress.model.mixed import MixedSystem
+from fairstress.model.newton import solve_definite
 from fairstress.model.rectangle import rectangles
-from fairstress.model.threshold import ThresholdSystem, solve_definite
+from fairstress.model.threshold import ThresholdSystem
 
 STEP = 1e-5  # along v, of the largest parameter's size
 TENTH = 0.1  # how much of CFU leaving people out is to move
