@@ -194,10 +194,17 @@ def _with_causes(content: dict[str, Any]) -> dict[str, Any]:
     empty: dict[str, Any] = {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
     filled = {**content}
     if content.get("agreed"):
-        filled["agreed"] = {**empty, **content["agreed"]}
+        filled["agreed"] = _completed(content["agreed"], empty)
     if content.get("curve"):
-        filled["curve"] = {**content["curve"], "points": [{**empty, **p} for p in content["curve"]["points"]]}
+        filled["curve"] = {
+            **content["curve"],
+            "points": [_completed(point, empty) for point in content["curve"]["points"]],
+        }
     return filled
+
+
+def _completed(part: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
+    return {**part, **{key: value for key, value in empty.items() if key not in part}}
 
 
 def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
