@@ -59,6 +59,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "estimate": lambda audit: audit.estimate(P, bands=39),
     "profile": lambda audit: audit.profile(("a", "z"), [0, 0.5]),
     "contour": lambda _: fitted(WIDER).contour(*WIDER.pairs, [0, 0.2]),
+    "cause_contour": lambda audit: audit.cause_contour([0, 0.2], [0, 0.2]),
     "worst_case": lambda audit: audit.worst_case(0.3),
     "curve": lambda audit: audit.curve([0, 0.3]),
     "breaking_point": lambda audit: audit.breaking_point(0.1, highest=0.5),

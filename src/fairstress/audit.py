@@ -125,7 +125,7 @@ class Audit:
     Along one pair, or two
         `profile`, `contour`
     Within a budget
-        `worst_case`, `curve`, `breaking_point`, `bounds`, `effects`, `frontier`, `robust`
+        `worst_case`, `curve`, `breaking_point`, `cause_contour`, `bounds`, `effects`, `frontier`, `robust`
     What can be bounded
         `cfu_of_group`, `relative_cfu`, `flips`, `effect`, `coefficient`
     Who
@@ -814,45 +814,6 @@ class Audit:
         held = self._read({} if others is None else others)
         return contour(self.fitted, first, second, grid, held, min_eigenvalue, as_callback(progress))
 
-    def cause_contour(
-        self,
-        attribute_shares: Iterable[float] | None = None,
-        feature_shares: Iterable[float] | None = None,
-        baseline: str | None = None,
-        *,
-        search: Search | None = None,
-        random_state: int | None = None,
-        progress: Progress | None = None,
-    ) -> CauseContour:
-        """The worst that one hidden cause can do, by the shares of errors that it explains.
-
-        Parameters
-        ----------
-        attribute_shares
-            Largest shares of the variance of the protected attribute's error; default 0 to 0.9 in steps of 0.1.
-        feature_shares
-            Largest shares of the variance of any other error; default 0 to 0.45 in steps of 0.05.
-        baseline
-            The one to compare with at the same correlation; default ``"blind"``.
-        search
-            A `Search`, default ``Search(starts=2)``: each search sets out from what its neighbours have found.
-        random_state
-            Seed of the scans; default that of the audit.
-        progress
-            Called with (searches done, searches planned); default nobody.
-
-        Examples
-        --------
-        >>> import fairstress as fs
-        >>> text = "race -> ugpa, lsat; race <-> lsat; race <-> ugpa; ugpa <-> lsat"
-        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
-        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
-        >>> audit.cause_contour([0.2, 0.9], [0.05, 0.2]).as_unfair.astype(int)
-        array([[0, 0],
-               [0, 1]])
-        """
-        return cause_contour(self.fitted, attribute_shares, feature_shares, baseline, search, random_state, progress)
-
     # ------------------------------------------------------------ within a budget
 
     def worst_case(
@@ -991,6 +952,45 @@ class Audit:
         solve = Solver.of(self.fitted, budget, search, random_state)
         replicator = Replicator.of(self.fitted, bands, random_state)
         return breaking_point(self.fitted, level, definition, highest, solve, as_callback(progress), replicator)
+
+    def cause_contour(
+        self,
+        attribute_shares: Iterable[float] | None = None,
+        feature_shares: Iterable[float] | None = None,
+        baseline: str | None = None,
+        *,
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> CauseContour:
+        """The worst that one hidden cause can do, by the shares of errors that it explains.
+
+        Parameters
+        ----------
+        attribute_shares
+            Largest shares of the variance of the protected attribute's error; default eight from 0 to 0.9.
+        feature_shares
+            Largest shares of the variance of any other error; default seven from 0 to 0.4.
+        baseline
+            The one to compare with at the same correlation; default ``"blind"``.
+        search
+            A `Search`, default ``Search(starts=2)``: each search sets out from what its neighbours have found.
+        random_state
+            Seed of the scans; default that of the audit.
+        progress
+            Called with (searches done, searches planned); default nobody.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> text = "race -> ugpa, lsat; race <-> lsat; race <-> ugpa; ugpa <-> lsat"
+        >>> graph = fs.CausalGraph.parse(text, protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> audit.cause_contour([0.2, 0.9], [0.05, 0.2]).as_unfair.astype(int)
+        array([[0, 0],
+               [0, 1]])
+        """
+        return cause_contour(self.fitted, attribute_shares, feature_shares, baseline, search, random_state, progress)
 
     def bounds(
         self,

@@ -132,8 +132,8 @@ def test_effects_bounds_and_limits_take_it_on_one_core_or_two(small):
     tables = [small.effects(0.2, budget="single cause", search=fs.Search(n_jobs=n)) for n in (1, 2)]
     assert tables[0].equals(tables[1])
     wider = small.effects(0.2, budget="pairwise")
-    assert (tables[0]["lowest"] >= wider["lowest"] - 1e-9).all()
-    assert (tables[0]["highest"] <= wider["highest"] + 1e-9).all()
+    assert (tables[0]["low"] >= wider["low"] - 1e-9).all()
+    assert (tables[0]["high"] <= wider["high"] + 1e-9).all()
     limited = [
         small.breaking_point("blind", budget=fs.SingleCause(), bands=fs.Bootstrap(50, n_jobs=n), random_state=0)
         for n in (1, 2)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from fairstress.report.text.markup import Sheet
 
-ATTRIBUTE = tuple(i / 10 for i in range(10))
-FEATURES = tuple(i / 20 for i in range(10))
+ATTRIBUTE = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+FEATURES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
 QUICK = Search(starts=2)  # neighbouring cells have shown where to look
 
 Cell = tuple[int, int]

@@ -213,9 +213,13 @@ def _detailed(content: dict[str, Any]) -> dict[str, Any]:
     empty: dict[str, Any] = {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
     details, curve = content.get("agreed"), content.get("curve")
     kept = {part: value for part, value in content.items() if part != "agreed"}
-    kept["details"] = details and {**empty, **details, "is_default": False}
-    kept["curve"] = curve and {**curve, "points": [{**empty, **point} for point in curve["points"]]}
+    kept["details"] = details and {**_completed(details, empty), "is_default": False}
+    kept["curve"] = curve and {**curve, "points": [_completed(point, empty) for point in curve["points"]]}
     return kept
+
+
+def _completed(part: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
+    return {**part, **{key: value for key, value in empty.items() if key not in part}}
 
 
 def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -96,12 +96,12 @@ def curve_table(curve: Curve) -> Sheet:
 def cause_contour_table(contour: CauseContour) -> Sheet:
     """The largest CFU for each two shares that one hidden cause may explain."""
     head = ("features' errors", *(f"{100 * share:g} % of {contour.protected}" for share in contour.attribute_shares))
-    rows = tuple(
-        (f"{100 * share:g} %", *(f"{cfu:.3g}{'*' * reached}" for cfu, reached in zip(values, as_unfair, strict=True)))
-        for share, values, as_unfair in zip(
-            contour.feature_shares.tolist(), contour.cfu.tolist(), contour.as_unfair.tolist(), strict=True
-        )
-    )
+    cfu = np.where(contour.cfu <= contour.context.negligible, 0.0, contour.cfu)
+    shown = [
+        [f"{value:.3g}{'*' * star}" for value, star in zip(values, stars, strict=True)]
+        for values, stars in zip(cfu.tolist(), contour.as_unfair.tolist(), strict=True)
+    ]
+    rows = tuple((f"{100 * share:g} %", *cells) for share, cells in zip(contour.feature_shares, shown, strict=True))
     starred = f"* The predictor can be as unfair as the baseline {contour.baseline} at the same correlation."
     notes = (starred,) if contour.as_unfair.any() else ()
     return Sheet(
