@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
+import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
@@ -144,8 +145,20 @@ def _column(name: str, raw: pd.Series[Any], cells: Cells, form: CsvFormat, gone:
     known = raw[~gone].reset_index(drop=True)
     if pd.api.types.is_string_dtype(known):
         known = _typed(known, form.decimal)
-    kind = tell_kind(nw.from_native(known, series_only=True)) if len(known.unique()) > 1 else None
+    kind = _kind(known)
     return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind))
+
+
+def _kind(known: pd.Series[Any]) -> Kind | None:
+    """What a column would be taken for; None for what no graph can name."""
+    if _is_nested(known) or pd.api.types.is_datetime64_any_dtype(known) or len(known.unique()) < 2:
+        return None
+    return tell_kind(nw.from_native(known, series_only=True))
+
+
+def _is_nested(known: pd.Series[Any]) -> bool:
+    """Whether lists or records stand in place of values."""
+    return bool(known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any())
 
 
 def _typed(values: pd.Series[Any], decimal: str) -> pd.Series[Any]:
@@ -180,6 +193,11 @@ def _of_names(names: Sequence[str]) -> Iterator[Problem]:
     if names and pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
         yield Problem(
             "The first line holds numbers, and is taken for names of columns.", "Put a line of names above it."
+        )
+    wide = [repr(name) for name in names if name.strip() and name != name.strip()]
+    if wide:
+        yield Problem(
+            f"Names begin or end with a space: {listed(wide, 'columns')}.", "Remove it in the first line of the file."
         )
     places = [str(i + 1) for i, name in enumerate(names) if not name.strip()]
     if places:
@@ -236,13 +254,14 @@ def _of_columns(columns: Sequence[Column]) -> Iterator[Problem]:
             yield Problem(f"{what} {_named(found)}.", recipe)
 
 
-CONSTANT, DATES, IDENTIFIER, MANY_LEVELS = "constant", "dates", "identifier", "many levels"
+CONSTANT, DATES, NESTED, IDENTIFIER, MANY_LEVELS = "constant", "dates", "nested", "identifier", "many levels"
 _TROUBLES = {
     CONSTANT: ("There are no two values in", "Leave out of the graph what does not vary."),
     DATES: (
         "Dates stand in",
         "Make numbers of them first, such as an age in years, if the graph is to name them.",
     ),
+    NESTED: ("Lists or records stand in", "Make one number or text of each, if the graph is to name them."),
     IDENTIFIER: (
         "Each row has a value of its own in",
         "Leave identifiers out of the graph; a measurement may stay.",
@@ -256,10 +275,10 @@ _TROUBLES = {
 
 def _trouble(cells: Cells, known: pd.Series[Any], kind: Kind | None) -> str | None:
     """The first reason for which a column cannot serve as it is."""
-    if kind is None:
-        return CONSTANT
     if cells.are_dates or pd.api.types.is_datetime64_any_dtype(known):
         return DATES
+    if kind is None:
+        return NESTED if _is_nested(known) else CONSTANT
     if len(known) > 2 and known.is_unique and (kind.name == CATEGORY or bool((known % 1 == 0).all())):
         return IDENTIFIER
     return MANY_LEVELS if kind.name == CATEGORY and len(kind.levels) > MOST_CATEGORIES else None
