@@ -101,7 +101,11 @@ def _bar(what: str) -> Iterator[Progress]:
     """Show a bar on standard error, with the time that is left, once the work takes longer than a second."""
     from tqdm import tqdm  # which not everyone needs
 
-    pace = {"mininterval": 0, "miniters": 1, "smoothing": 0}  # steps are few, and some take far longer than others
+    pace: dict[str, Any] = {
+        "mininterval": 0,
+        "miniters": 1,
+        "smoothing": 0,
+    }  # steps are few, and some take far longer than others
     bar: Any = tqdm(desc=what, total=1, file=sys.stderr, delay=DELAY, leave=False, bar_format=_STARTED, **pace)
 
     def show() -> None:

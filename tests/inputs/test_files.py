@@ -68,6 +68,15 @@ def test_named_cells_are_missing_and_words_that_are_levels_are_not(tmp_path):
     assert read["plan"][0] == "None"
 
 
+def test_named_cells_of_a_typed_table_are_missing_and_its_numbers_stay_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = PLAIN.assign(job=["cook", "?", "nurse"])
+    table.to_parquet(tmp_path / "people.parquet")
+    read = read_frame(tmp_path / "people.parquet", CsvFormat(missing_values=("?",)))
+    assert read["job"].isna().tolist() == [False, True, False]
+    pd.testing.assert_frame_equal(read[list(PLAIN)], PLAIN)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

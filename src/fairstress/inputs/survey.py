@@ -79,9 +79,11 @@ def survey(path: Path) -> Survey:
     is_csv = ".csv" in path.suffixes
     names, raw = _read_raw(path) if is_csv else _read_typed(path)
     cells = [Cells.of(column) for _, column in raw.items()]
-    form = _tell_form(path, cells) if is_csv else CsvFormat()
+    form = _tell_form(tell_delimiter(path) if is_csv else COMMA, cells)
     gone = raw.isna() | raw.isin(list(form.missing_values or ()))
-    columns = tuple(_column(str(n), raw[n], own, form, gone[n]) for n, own in zip(raw.columns, cells, strict=True))
+    columns = tuple(
+        _column(str(n), raw[n], own, is_csv, form, gone[n]) for n, own in zip(raw.columns, cells, strict=True)
+    )
     problems = [*_of_names(names), *_of_form(form, columns), *_of_missing(form, columns), *_of_columns(columns)]
     return Survey(len(raw), form, columns, tuple(problems), int(gone.any(axis=1).sum()))
 
@@ -132,19 +134,20 @@ def _read_typed(path: Path) -> tuple[list[str], pd.DataFrame]:
     return list(map(str, frame.columns)), frame
 
 
-def _tell_form(path: Path, cells: Sequence[Cells]) -> CsvFormat:
+def _tell_form(delimiter: str, cells: Sequence[Cells]) -> CsvFormat:
     """The format that makes values of cells: a decimal comma where no thousands can be meant, placeholders missing."""
     holders = sorted({cell for own in cells for cell in own.placeholders})
     has_commas = any(own.decimal_commas and not own.may_be_thousands for own in cells)
-    delimiter = tell_delimiter(path)
     decimal = COMMA if has_commas and delimiter != COMMA else "."
     return CsvFormat(delimiter, decimal, tuple(holders) if holders else None)
 
 
-def _column(name: str, raw: pd.Series[Any], cells: Cells, form: CsvFormat, gone: pd.Series[bool]) -> Column:
+def _column(
+    name: str, raw: pd.Series[Any], cells: Cells, is_csv: bool, form: CsvFormat, gone: pd.Series[bool]
+) -> Column:
+    """A column without its missing values; text of a CSV file may be numbers, any other table has its own types."""
     known = raw[~gone].reset_index(drop=True)
-    if pd.api.types.is_string_dtype(known):
-        known = _typed(known, form.decimal)
+    known = _typed(known, form.decimal) if is_csv else known
     kind = _kind(known)
     return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind))
 
