@@ -50,6 +50,7 @@ class Steps:
 DELAY = 1.0  # seconds before a bar appears
 _STARTED = "{desc} [{elapsed}]"
 _BAR = "{desc}: |{bar:20}| {n_fmt} of {total_fmt}, about {remaining} left"
+_LAST = "{desc}: |{bar:20}| {n_fmt} of {total_fmt}, finishing"  # limits and the like may follow the last step
 _WATCHED: ContextVar[bool] = ContextVar("watched", default=False)  # whether work that is under way has its watcher
 
 
@@ -119,7 +120,7 @@ def _bar(what: str) -> Iterator[Progress]:
     def report(done: int, total: int) -> None:
         if done < bar.n:  # the next part of the work counts from the start
             bar.reset()
-        bar.total, bar.bar_format = total, _BAR
+        bar.total, bar.bar_format = total, _BAR if done < total else _LAST
         bar.update(done - bar.n)
 
     try:
