@@ -46,7 +46,7 @@ def draft_settings(
         "\n".join(_options(found)),
         _REPORT,
         _COLUMNS,
-        *("\n".join(_column(column)) for column in found.columns if not column.name.startswith("(column ")),
+        *("\n".join(_column(column)) for column in found.columns if column.is_named),
     ]
     return "\n\n".join(parts) + "\n"
 

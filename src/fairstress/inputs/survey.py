@@ -43,6 +43,7 @@ class Column:
     kind: Kind | None  # as it would be taken for; None where it has no two values
     known: pd.Series[Any]  # values that are there, in the type that they are read in
     trouble: str | None  # why a graph cannot name it as it is
+    is_named: bool  # whether the file calls it so, and no column before it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,8 @@ def survey(path: Path) -> Survey:
     form = _tell_form(tell_delimiter(path) if is_csv else COMMA, cells)
     gone = raw.isna() | raw.isin(list(form.missing_values or ()))
     columns = tuple(
-        _column(str(n), raw[n], own, is_csv, form, gone[n]) for n, own in zip(raw.columns, cells, strict=True)
+        _column(str(n), raw[n], own, form if is_csv else None, gone[n], str(n) in names)
+        for n, own in zip(raw.columns, cells, strict=True)
     )
     problems = [*_of_names(names), *_of_form(form, columns), *_of_missing(form, columns), *_of_columns(columns)]
     return Survey(len(raw), form, columns, tuple(problems), int(gone.any(axis=1).sum()))
@@ -143,13 +145,13 @@ def _tell_form(delimiter: str, cells: Sequence[Cells]) -> CsvFormat:
 
 
 def _column(
-    name: str, raw: pd.Series[Any], cells: Cells, is_csv: bool, form: CsvFormat, gone: pd.Series[bool]
+    name: str, raw: pd.Series[Any], cells: Cells, form: CsvFormat | None, gone: pd.Series[bool], is_named: bool
 ) -> Column:
     """A column without its missing values; text of a CSV file may be numbers, any other table has its own types."""
     known = raw[~gone].reset_index(drop=True)
-    known = _typed(known, form.decimal) if is_csv else known
+    known = _typed(known, form.decimal) if form else known
     kind = _kind(known)
-    return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind))
+    return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind), is_named)
 
 
 def _kind(known: pd.Series[Any]) -> Kind | None:
