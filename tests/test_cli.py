@@ -440,7 +440,7 @@ def test_long_work_shows_a_bar_on_a_terminal_and_nothing_elsewhere():
         assert (on_a_terminal.wait(60), elsewhere.returncode) == (0, 0)
     shown = os.read(ours, 100_000).decode()
     assert "3 of 3" in shown
-    assert re.search(r"\| [23] of 3, about 00:0\d left", shown)
+    assert re.search(r"\| 2 of 3, about 00:0\d left|\| 3 of 3, finishing", shown)
     assert "silent [00:01]" in shown
     assert "outer [00:01]" in shown
     for never in ("short", "inner", "asked for none", "within"):

@@ -21,7 +21,7 @@ import fairstress as fs
 from fairstress.cli import main
 from fairstress.errors import DataError, SettingError
 from fairstress.inputs.files import read_frame
-from fairstress.report.json import read_results, report_results, write_results
+from fairstress.report.json import read_results, report_results, results, write_results
 from fairstress.settings import Plan, read_settings
 
 GRAPH = "a -> x -> z; x <-> z"
@@ -394,3 +394,97 @@ def test_a_budget_may_be_the_name_of_its_kind(plan):
 def test_a_table_that_makes_no_sense_is_refused_with_a_sentence(plan, table, line, message):
     with pytest.raises(SettingError, match=re.escape(message)):
         plan(f"[{table}]", line)
+
+
+# ---------------------------------------------------------------- columns as the file has them
+
+
+@pytest.fixture
+def raw(plan, tmp_path, frame):
+    """Read settings for the table as somebody might have it: codes for a, a question mark, semicolons."""
+    codes = np.where(frame["a"] == frame["a"].max(), "2", "1")
+    table = frame.assign(a=codes, x=frame["x"].map("{:.12g}".format))
+    table.loc[[3, 8], "x"] = "?"
+
+    def read(*lines: str) -> Plan:
+        table.to_csv(tmp_path / "raw.csv", sep=";", index=False, float_format="%.12g")
+        head = f'graph = "{GRAPH}"\nprotected = "a"\noutcome = "y"\npeople = "towns"\nhigher_is = "worse"\n'
+        body = ["[data]", 'file = "raw.csv"', 'delimiter = ";"', *lines]
+        (tmp_path / "raw.toml").write_text(head + "\n".join(body), encoding="utf-8")
+        return read_settings(tmp_path / "raw.toml")
+
+    return read
+
+
+GIVEN = ("[options]", "penalty = 1.0", 'missing = "drop"')
+RECODE = ("[columns.a]", 'recode = {"1" = "old", "2" = "young"}', 'label = "Age group"')
+
+
+def test_a_raw_file_is_audited_as_the_same_table_in_plain_dress(raw, frame):
+    audit = raw('missing_values = ["?"]', *GIVEN, *RECODE, "[columns.y]", 'unit = "points"').fit()
+    named = frame.assign(a=np.where(frame["a"] == frame["a"].max(), "young", "old")).drop(index=[3, 8])
+    assert same_cfu(audit, direct(named))
+    words = {"labels": {"a": "Age group"}, "units": {"y": "points"}, "people": "towns", "higher_is": "worse"}
+    assert audit.settings.wording == fs.Wording(**words)
+
+
+def test_notes_and_saved_results_say_what_was_done_to_values_also_of_people_held_out(raw):
+    asked = raw('missing_values = ["?"]', *GIVEN, "holdout = 0.4", *RECODE)
+    audit = asked.fit()
+    for known in (audit, audit.refit(penalty=2.0)):
+        assert known.notes[0] == "As the settings file says, cells with '?' were read as missing values."
+        assert known.notes[1].startswith("Values of 'a' were renamed when the file was read: 1 is old (")
+    assert results(audit, [])["notes"][:2] == list(audit.notes[:2])
+    assert "1 is old" in " ".join(audit.summary().split())
+
+
+def test_a_question_mark_that_nobody_explained_is_refused_with_the_line_to_add(raw):
+    sentence = "column 'x' holds text such as '?' in 2 rows, and numbers in the others: if that stands for a missing"
+    with pytest.raises(DataError, match=re.escape(sentence)) as refused:
+        raw(*GIVEN).fit()
+    assert 'add missing_values = ["?"] under [data]' in str(refused.value)
+
+
+def test_levels_that_are_text_are_read_as_text(plan, tmp_path, frame):
+    table = frame.assign(x=np.where(frame["x"] > 0.5, "01", np.where(frame["x"] > -0.5, "1", "02")))
+    read = plan("[options]", "penalty = 1.0", "max_degree = 1", "[columns.x]", 'levels = ["02", "1", "01"]')
+    table.to_csv(tmp_path / "people.csv", index=False)
+    audit = read.fit()
+    assert audit.fitted.table.kinds["x"].levels == ("02", "1", "01")
+    assert same_cfu(audit, direct(table, max_degree=1, kinds={"x": ["02", "1", "01"]}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "message"),
+    [
+        (['[columns.xx]\nlabel = "X"'], DataError, "[columns] describes 'xx', which is not a column of the data"),
+        (['[columns.y]\nkind = "log"'], SettingError, "'columns.y' gives the outcome a kind: leave it out"),
+        (["[columns.x]\nkind = 3"], SettingError, "'columns.x.kind' is 3: give text or a list"),
+        (
+            ['[columns.x]\nkind = "log"', '[options.kinds]\nx = "log"'],
+            SettingError,
+            "the kind of 'x' is given twice, by 'options.kinds' and 'columns.x': once will do",
+        ),
+        (['[columns.x]\nlabel = ""'], SettingError, "labels['x'] is '': give text"),
+    ],
+)
+def test_what_columns_cannot_be_is_refused(plan, lines, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        plan(*lines).fit()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('graph = ""\n[data]\nfile = "people.csv"', "'graph' is empty in audit.toml: fill it in"),
+        ('graph = "a -> x"\n[data]\ndelimiter = ";"', "'data' has no 'file': name the file"),
+        ('graph = "a -> x"\n[data]\nfile = "x.csv"\nsep = ";"', "unknown key 'data.sep'"),
+        ('graph = "a -> x"\n[data]\nfile = "x.csv"\ndelimter = ";"', "did you mean 'delimiter'?"),
+        ('graph = "a -> x"\nhigher_is = "good"\n[data]\nfile = "x.csv"', "higher_is is 'good'"),
+    ],
+)
+def test_the_head_of_a_settings_file_is_checked(tmp_path, text, message):
+    path = tmp_path / "audit.toml"
+    path.write_text(f'protected = "a"\noutcome = "y"\n{text}')
+    with pytest.raises(SettingError, match=re.escape(message)):
+        read_settings(path)

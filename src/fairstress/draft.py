@@ -14,7 +14,7 @@ from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.cells import quoted
 from fairstress.inputs.kinds import CATEGORY, ORDERED
 from fairstress.inputs.notation import write_text
-from fairstress.inputs.survey import Column, Survey
+from fairstress.inputs.survey import CONSTANT, NESTED, Column, Survey
 
 MOST_LEVELS = 20  # that are written out
 
@@ -46,7 +46,7 @@ def draft_settings(
         "\n".join(_options(found)),
         _REPORT,
         _COLUMNS,
-        *("\n".join(_column(column)) for column in found.columns if not column.name.startswith("(column ")),
+        *("\n".join(_column(column)) for column in found.columns if column.is_named),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -159,8 +159,8 @@ def _column(column: Column) -> Iterator[str]:
 def _described(column: Column) -> str:
     """The range or the levels, and how many values are missing."""
     missing = f"{column.missing:,} missing" if column.missing else "none missing"
-    if column.kind is None:
-        shown = "no two values"
+    if column.trouble in (CONSTANT, NESTED):
+        shown = "no two values" if column.trouble == CONSTANT else "lists or records"
     elif pd.api.types.is_numeric_dtype(column.known) and not pd.api.types.is_bool_dtype(column.known):
         shown = f"{column.known.min():.6g} to {column.known.max():.6g}"
     else:

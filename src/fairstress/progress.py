@@ -50,6 +50,7 @@ class Steps:
 DELAY = 1.0  # seconds before a bar appears
 _STARTED = "{desc} [{elapsed}]"
 _BAR = "{desc}: |{bar:20}| {n_fmt} of {total_fmt}, about {remaining} left"
+_LAST = "{desc}: |{bar:20}| {n_fmt} of {total_fmt}, finishing"  # limits and the like may follow the last step
 _WATCHED: ContextVar[bool] = ContextVar("watched", default=False)  # whether work that is under way has its watcher
 
 
@@ -101,7 +102,12 @@ def _bar(what: str) -> Iterator[Progress]:
     """Show a bar on standard error, with the time that is left, once the work takes longer than a second."""
     from tqdm import tqdm  # which not everyone needs
 
-    bar: Any = tqdm(desc=what, total=1, file=sys.stderr, delay=DELAY, leave=False, bar_format=_STARTED, smoothing=0)
+    pace: dict[str, Any] = {
+        "mininterval": 0,
+        "miniters": 1,
+        "smoothing": 0,
+    }  # steps are few, and some take far longer than others
+    bar: Any = tqdm(desc=what, total=1, file=sys.stderr, delay=DELAY, leave=False, bar_format=_STARTED, **pace)
 
     def show() -> None:
         bar.delay = 0
@@ -114,7 +120,7 @@ def _bar(what: str) -> Iterator[Progress]:
     def report(done: int, total: int) -> None:
         if done < bar.n:  # the next part of the work counts from the start
             bar.reset()
-        bar.total, bar.bar_format = total, _BAR
+        bar.total, bar.bar_format = total, _BAR if done < total else _LAST
         bar.update(done - bar.n)
 
     try:

@@ -172,9 +172,9 @@ class Plan:
         if self.form.missing_values is not None:
             return
         named = (*self.graph.protected_columns, *self.graph.features, self.graph.outcome)
-        open_ = [name for name in named if name not in {*self.columns.kinds, *self.columns.recodes}]
-        is_text = pd.api.types.is_string_dtype
-        doubts = [doubt(frame[name], name) for name in open_ if name in frame.columns and is_text(frame[name])]
+        explained = {*self.columns.kinds, *self.columns.recodes}
+        unclear = [name for name in named if name in frame.columns and name not in explained]
+        doubts = [doubt(frame[name], name) for name in unclear if pd.api.types.is_string_dtype(frame[name])]
         if any(doubts):
             raise DataError("; ".join(filter(None, doubts)))
 
@@ -292,7 +292,7 @@ def _kinds(given: Mapping[str, Any], graph: CausalGraph, columns: Described) -> 
             f"'columns.{graph.outcome}' gives the outcome a kind: leave it out, 'options.outcome_type' says what an "
             "outcome is"
         )
-    known = (*graph.features, graph.protected)
+    known = (*graph.features, graph.protected, *graph.protected_columns)
     kinds = {**given, **{name: kind for name, kind in columns.kinds.items() if name in known}}
     read_words(kinds, graph)
     return kinds

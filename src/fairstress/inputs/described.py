@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.inputs.frames import count_noun
 from fairstress.inputs.kinds import AS_LEVELS, CATEGORY, ORDERED, Kind, read_kind
 from fairstress.keys import check_keys
 
@@ -144,7 +145,7 @@ def recode_columns(
             rows.update(cells.dropna())
             frame[name] = cells.map(recode)
         _check_used(rows, recode, name)
-        parts = [f"{old} is {new} ({rows[old]:,} rows)" for old, new in recode.items()]
+        parts = [f"{old} is {new} ({rows[old]:,} {count_noun(rows[old], 'row')})" for old, new in recode.items()]
         sentences.append(f"Values of '{name}' were renamed when the file was read: {', '.join(parts)}.")
     return changed, sentences
 
@@ -159,8 +160,9 @@ def _check_named(cells: pd.Series[Any], recode: Recode, name: str) -> None:
     unknown = ~(cells.isin(list(recode)) | cells.isna())
     if unknown.any():
         cell, row = cells[unknown].iloc[0], int(unknown.to_numpy().argmax())
+        n = int((cells == cell).sum())
         raise DataError(
-            f"column '{name}' is {cell!r} in {int((cells == cell).sum()):,} row(s) (first in row {row}), which its "
+            f"column '{name}' is {cell!r} in {n:,} {count_noun(n, 'row')} (first in row {row}), which its "
             f'recode does not name: add "{cell}" = "..." to recode under [columns.{name}]'
         )
 

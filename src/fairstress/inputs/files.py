@@ -38,8 +38,8 @@ class CsvFormat:
     decimal
         The decimal point, default ``"."``; ``","`` for a decimal comma.
     missing_values
-        Cells that stand for a missing value besides empty ones, NA and the like; default None, which leaves it open
-        whether a ``"?"`` is one.
+        Cells that stand for a missing value, in a Parquet file too, besides empty ones, NA and the like; default None,
+        which leaves it open whether a ``"?"`` is one.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def read_frame(path: Path, form: CsvFormat | None = None, as_text: Mapping[str, 
     form = form or CsvFormat()
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return _without_placeholders(pd.read_parquet(path), form)
         if ".csv" in path.suffixes:
             return _read_csv(path, form, as_text or {})
     except FileNotFoundError:
@@ -121,6 +121,12 @@ def _read_csv(path: Path, form: CsvFormat, as_text: Mapping[str, Collection[str]
         keep_default_na=False,
         low_memory=False,  # a column has one type, however long the file
     )
+
+
+def _without_placeholders(frame: pd.DataFrame, form: CsvFormat) -> pd.DataFrame:
+    """Text that was said to stand for a missing value is one; all else has the type that it has."""
+    named = list(form.missing_values or ())
+    return frame.mask(frame.isin(named)) if named and frame.isin(named).any(axis=None) else frame
 
 
 def header_of(path: Path, delimiter: str) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
+import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
@@ -42,6 +43,7 @@ class Column:
     kind: Kind | None  # as it would be taken for; None where it has no two values
     known: pd.Series[Any]  # values that are there, in the type that they are read in
     trouble: str | None  # why a graph cannot name it as it is
+    is_named: bool  # whether the file calls it so, and no column before it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,9 +80,12 @@ def survey(path: Path) -> Survey:
     is_csv = ".csv" in path.suffixes
     names, raw = _read_raw(path) if is_csv else _read_typed(path)
     cells = [Cells.of(column) for _, column in raw.items()]
-    form = _tell_form(path, cells) if is_csv else CsvFormat()
+    form = _tell_form(tell_delimiter(path) if is_csv else COMMA, cells)
     gone = raw.isna() | raw.isin(list(form.missing_values or ()))
-    columns = tuple(_column(str(n), raw[n], own, form, gone[n]) for n, own in zip(raw.columns, cells, strict=True))
+    columns = tuple(
+        _column(str(n), raw[n], own, form if is_csv else None, gone[n], str(n) in names)
+        for n, own in zip(raw.columns, cells, strict=True)
+    )
     problems = [*_of_names(names), *_of_form(form, columns), *_of_missing(form, columns), *_of_columns(columns)]
     return Survey(len(raw), form, columns, tuple(problems), int(gone.any(axis=1).sum()))
 
@@ -131,21 +136,34 @@ def _read_typed(path: Path) -> tuple[list[str], pd.DataFrame]:
     return list(map(str, frame.columns)), frame
 
 
-def _tell_form(path: Path, cells: Sequence[Cells]) -> CsvFormat:
+def _tell_form(delimiter: str, cells: Sequence[Cells]) -> CsvFormat:
     """The format that makes values of cells: a decimal comma where no thousands can be meant, placeholders missing."""
     holders = sorted({cell for own in cells for cell in own.placeholders})
     has_commas = any(own.decimal_commas and not own.may_be_thousands for own in cells)
-    delimiter = tell_delimiter(path)
     decimal = COMMA if has_commas and delimiter != COMMA else "."
     return CsvFormat(delimiter, decimal, tuple(holders) if holders else None)
 
 
-def _column(name: str, raw: pd.Series[Any], cells: Cells, form: CsvFormat, gone: pd.Series[bool]) -> Column:
+def _column(
+    name: str, raw: pd.Series[Any], cells: Cells, form: CsvFormat | None, gone: pd.Series[bool], is_named: bool
+) -> Column:
+    """A column without its missing values; text of a CSV file may be numbers, any other table has its own types."""
     known = raw[~gone].reset_index(drop=True)
-    if pd.api.types.is_string_dtype(known):
-        known = _typed(known, form.decimal)
-    kind = tell_kind(nw.from_native(known, series_only=True)) if len(known.unique()) > 1 else None
-    return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind))
+    known = _typed(known, form.decimal) if form else known
+    kind = _kind(known)
+    return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind), is_named)
+
+
+def _kind(known: pd.Series[Any]) -> Kind | None:
+    """What a column would be taken for; None for what no graph can name."""
+    if _is_nested(known) or pd.api.types.is_datetime64_any_dtype(known) or len(known.unique()) < 2:
+        return None
+    return tell_kind(nw.from_native(known, series_only=True))
+
+
+def _is_nested(known: pd.Series[Any]) -> bool:
+    """Whether lists or records stand in place of values."""
+    return bool(known.map(lambda value: isinstance(value, list | dict | np.ndarray)).any())
 
 
 def _typed(values: pd.Series[Any], decimal: str) -> pd.Series[Any]:
@@ -180,6 +198,11 @@ def _of_names(names: Sequence[str]) -> Iterator[Problem]:
     if names and pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
         yield Problem(
             "The first line holds numbers, and is taken for names of columns.", "Put a line of names above it."
+        )
+    wide = [repr(name) for name in names if name.strip() and name != name.strip()]
+    if wide:
+        yield Problem(
+            f"Names begin or end with a space: {listed(wide, 'columns')}.", "Remove it in the first line of the file."
         )
     places = [str(i + 1) for i, name in enumerate(names) if not name.strip()]
     if places:
@@ -236,13 +259,14 @@ def _of_columns(columns: Sequence[Column]) -> Iterator[Problem]:
             yield Problem(f"{what} {_named(found)}.", recipe)
 
 
-CONSTANT, DATES, IDENTIFIER, MANY_LEVELS = "constant", "dates", "identifier", "many levels"
+CONSTANT, DATES, NESTED, IDENTIFIER, MANY_LEVELS = "constant", "dates", "nested", "identifier", "many levels"
 _TROUBLES = {
     CONSTANT: ("There are no two values in", "Leave out of the graph what does not vary."),
     DATES: (
         "Dates stand in",
         "Make numbers of them first, such as an age in years, if the graph is to name them.",
     ),
+    NESTED: ("Lists or records stand in", "Make one number or text of each, if the graph is to name them."),
     IDENTIFIER: (
         "Each row has a value of its own in",
         "Leave identifiers out of the graph; a measurement may stay.",
@@ -256,10 +280,10 @@ _TROUBLES = {
 
 def _trouble(cells: Cells, known: pd.Series[Any], kind: Kind | None) -> str | None:
     """The first reason for which a column cannot serve as it is."""
-    if kind is None:
-        return CONSTANT
     if cells.are_dates or pd.api.types.is_datetime64_any_dtype(known):
         return DATES
+    if kind is None:
+        return NESTED if _is_nested(known) else CONSTANT
     if len(known) > 2 and known.is_unique and (kind.name == CATEGORY or bool((known % 1 == 0).all())):
         return IDENTIFIER
     return MANY_LEVELS if kind.name == CATEGORY and len(kind.levels) > MOST_CATEGORIES else None
