@@ -74,7 +74,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "coefficient": lambda _: fitted(WIDER).coefficient("z", "a"),
     "people": lambda audit: audit.people(P),
     "plausibility": lambda audit: audit.plausibility(),
-    "benchmarks": lambda _: fitted(WIDER).benchmarks(),
+    "benchmarks": lambda _: fitted(WIDER).benchmarks(pairs="all"),
     "report": lambda audit: audit.report(
         p_max=0.3, sizes=[0, 0.3], grid=[0, 0.3], threshold=0, levels={"much": (0.1, "so")}
     ),

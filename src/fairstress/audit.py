@@ -1340,36 +1340,39 @@ class Audit:
         *,
         columns: Any = None,
         groups: Mapping[str, Sequence[str]] | None = None,
-        pairs: Iterable[tuple[str, str]] | None = None,
+        pairs: Iterable[tuple[str, str]] | str | None = None,
         multiples: Sequence[float] = (1, 2, 3),
     ) -> Benchmarks:
         """Measure the error correlation that omitting observed variables would induce: benchmarks for hidden ones.
 
         Equations are fitted by least squares, that of a two-valued protected attribute by probit, with the audit's
         degrees and without penalty: what a variable explains is a fact about the data. What is measured: every variable
-        of the graph that is a parent of both ends of a pair, the protected attribute among them, and the columns and
-        groups that are given.
+        of the graph that is a parent of both ends of a pair, the protected attribute among them, or, of a pair with the
+        attribute, a parent of the feature that the attribute does not cause; every other column of the table; and the
+        groups that are given. Columns that cannot be compared are in ``skipped``, with the reason.
 
         Parameters
         ----------
         columns
-            A table of further columns with the audited rows in the same order, such as ``frame[["age"]]``; each is
-            taken for a cause of every variable in a pair, of the protected attribute only if a pair names it. Default
-            none.
+            Names of further columns of the table, ``[]`` for none, or a table of columns with the audited rows in the
+            same order, such as ``frame[["age"]]``. Each is taken for a cause of every variable in a pair, of the
+            protected attribute only if a pair names it. Default: all columns that the graph does not name.
         groups
             ``{name: variables}`` to be omitted together; default none.
         pairs
-            Pairs that the graph joins by ``<->``, those with the protected attribute among them; default all.
+            Pairs that the graph joins by ``<->``, those with the protected attribute among them; default all of which
+            it is not proved that they cannot matter; ``"all"`` has those too.
         multiples
             How many times as strong as the observed variable the hidden causes of the result are; default 1, 2 and 3.
 
         Examples
         --------
         >>> import fairstress as fs
-        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa <-> lsat", protected="race", outcome="zfya")
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> ugpa, lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
-        >>> audit.benchmarks().to_frame()["correlation"].round(3).tolist()
-        [0.062, 0.125, 0.187]
+        >>> audit.benchmarks(columns=["sex"]).causes().round(3)
+          benchmark  share_race  share_ugpa  share_lsat  largest
+        0       sex       0.012       0.023       0.003    0.023
         """
         return benchmarks(self.fitted, columns, groups, pairs, multiples)
 

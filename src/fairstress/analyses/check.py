@@ -159,6 +159,16 @@ def check(fitted: Fitted) -> Check:
     return Check(together, alone, fitted.context.outcome_variance)
 
 
+def absorbed(fitted: Fitted) -> tuple[Edge, ...]:
+    """The pairs that are proved not to matter, each alone and all of these together; nothing is probed."""
+    alone = tuple(pair for pair in fitted.graph.pairs if _is_absorbed(fitted, (pair,)))
+    return alone if _is_absorbed(fitted, alone) else ()
+
+
+def _is_absorbed(fitted: Fitted, pairs: tuple[Edge, ...]) -> bool:
+    return not _outside_the_rules(fitted, pairs) and _prove(fitted, fitted.claim.design, pairs).is_complete
+
+
 # ---------------------------------------------------------------- one finding
 
 

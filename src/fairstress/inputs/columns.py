@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import DataError
+from fairstress.errors import DataError, did_you_mean
 from fairstress.inputs.data import Table
 from fairstress.inputs.frames import open_frame, read_levels, read_numbers
 from fairstress.inputs.kinds import MOST_CATEGORIES
@@ -48,6 +48,52 @@ def read_columns(columns: Any, table: Table) -> tuple[Column, ...]:
         if name in (table.graph.protected, table.graph.outcome, *table.graph.features):
             raise DataError(f"columns has '{name}', which the graph names already: give columns outside the graph")
     return tuple(_code(frame[:, position], name, table.weight) for position, name in enumerate(names))
+
+
+def named_columns(names: Sequence[str], table: Table) -> tuple[Column, ...]:
+    """Code columns of the analyst's own table, by name."""
+    if table.source is None:
+        raise DataError(
+            f"columns names {names[0]!r}, but the audit has kept no other columns, since it was read from a pickle or "
+            "several completed tables were given: give them as a table, such as frame[['age']]"
+        )
+    frame, known = open_frame(table.source, "")
+    for name in names:
+        if name not in known:
+            raise DataError(f"columns names '{name}', which is not in the data{did_you_mean(name, known)}")
+    return read_columns(frame[:, [known.index(name) for name in names]].to_native(), table)
+
+
+def other_columns(table: Table) -> tuple[tuple[Column, ...], dict[str, str]]:
+    """Code all columns of the analyst's table that the graph does not name; for those that cannot be, say why."""
+    if table.source is None:
+        return (), {}
+    frame, known = open_frame(table.source, "")
+    graph = table.graph
+    taken, refused = [], {}
+    for position, name in enumerate(known):
+        if name in (*graph.protected_columns, graph.protected, graph.outcome, *graph.features):
+            continue
+        column = frame[:, position]
+        try:
+            reason = _no_cause(column, table.y.size)
+            if not reason:
+                taken.append(_code(column, name, table.weight))
+        except DataError as problem:
+            reason = str(problem).partition(":")[0]
+        if reason:
+            refused[name] = reason
+    return tuple(taken), refused
+
+
+def _no_cause(column: nw.Series[Any], n: int) -> str:
+    """Say why a column is not tried as a cause by itself: dates, and what tells everyone apart; nothing otherwise."""
+    name, kind = column.name, column.dtype
+    if kind.is_temporal():
+        return f"column '{name}' holds dates or times"
+    if not kind.is_float() and not kind.is_nested() and n > MOST_CATEGORIES and column.n_unique() == n:
+        return f"column '{name}' is different for everyone, as a name or a number of a person is"
+    return ""
 
 
 def extend(table: Table, columns: Sequence[Column]) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -64,6 +64,16 @@ class Table:
     table_of: IntArray | None = None  # (n,) which of several completed tables each row stands in
     dropped: Dropped | None = None  # who was left out because a value is missing
     others: pd.DataFrame | None = None  # combinations of values outside the graph that a predictor is shown
+    source: Any = None  # the analyst's table, for its other columns; several completed ones, and pickles, have none
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle keeps: not the columns that the graph does not name, which may hold anything."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle has kept."""
+        for name, value in {"source": None, **state}.items():
+            object.__setattr__(self, name, value)
 
     def folds(self, cv: Folds, seed: int = 0) -> list[Rows]:
         """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits."""
@@ -259,8 +269,11 @@ def read_table(
     rows = _gather(alike, row_of, y, weight, keep_all=True)
     number = _protected_number(attribute[0], coding, weight)
     units = read_units(columns, number or graph.protected_columns, coding.codes, a, features)
+    # a later assignment to the analyst's table must not reach the audit
+    source = frame.copy(deep=False) if isinstance(frame, pd.DataFrame) else frame
+    source = source if people.table_of is None else None
     parts = (scaling, rows, row_of, y, origin, weight, index, units, feature_kinds)
-    return Table(graph, coding, outcome_levels, *parts, people.cluster, people.table_of, people.dropped, kept)
+    return Table(graph, coding, outcome_levels, *parts, people.cluster, people.table_of, people.dropped, kept, source)
 
 
 # ---------------------------------------------------------------- coding

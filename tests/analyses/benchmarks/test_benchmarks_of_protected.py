@@ -72,7 +72,7 @@ def test_two_features_and_the_attribute_with_one_hidden_cause():
     with_z = fs.CausalGraph.parse(f"z -> a, x, v; {CHAIN}", protected="a", outcome="y")
     frame = draw(100_000, with_z, weights=truth)
     audit = audit_of(frame, fs.CausalGraph.parse(CHAIN, protected="a", outcome="y"))
-    found = {b.pair: b.correlation for b in audit.benchmarks(columns=frame[["z"]]).found if b.name == "z"}
+    found = {b.pair: b.correlation for b in audit.benchmarks(columns=frame[["z"]], pairs="all").found if b.name == "z"}
     R = {"a": 0.8 / np.sqrt(1.64), "x": 0.7 / np.sqrt(1.49), "v": 0.5 / np.sqrt(1.25)}
     assert found == pytest.approx({(i, j): R[i] * R[j] for i, j in found}, abs=0.02)
     assert set(found) == {("a", "x"), ("a", "v"), ("x", "v")}

@@ -57,8 +57,8 @@ def test_omitting_a_common_cause_induces_the_correlation_of_residuals_made_by_ha
     u_x, u_v = least_squares(x, a)[1], least_squares(v - w[3] * x, a)[1]
     expected = np.corrcoef(u_x, u_v)[0, 1]
     for found in (
-        audit_of(frame, WITH_Z).benchmarks().found[1],
-        audit_of(frame, WITHOUT_Z).benchmarks(columns=frame[["z"]]).found[1],
+        audit_of(frame, WITH_Z).benchmarks(columns=[], pairs="all").found[1],
+        audit_of(frame, WITHOUT_Z).benchmarks(pairs="all", columns=frame[["z"]]).found[1],
     ):
         assert (found.name, found.pair) == ("z", ("x", "v"))
         assert found.correlation == pytest.approx(expected, abs=1e-10)
@@ -73,7 +73,11 @@ def test_the_induced_correlation_tends_to_the_closed_form():
     """``R2 = g^2 var(z) / (g^2 var(z) + 1)`` with var(z) = 1 given a, so p = -sqrt(0.49 / 1.49 * 0.36 / 1.36)."""
     p = -np.sqrt(0.49 / 1.49 * 0.36 / 1.36)
     error = {
-        n: [audit_of(draw(n, seed=s, weights=TRUTH), WITH_Z).benchmarks().found[1].correlation - p for s in range(4)]
+        n: [
+            audit_of(draw(n, seed=s, weights=TRUTH), WITH_Z).benchmarks(columns=[], pairs="all").found[1].correlation
+            - p
+            for s in range(4)
+        ]
         for n in (1_000, 10_000, 100_000)
     }
     scaled_error = np.array([np.sqrt(np.mean(np.square(of_n)) * n) for n, of_n in error.items()])
@@ -85,7 +89,7 @@ def test_the_induced_correlation_tends_to_the_closed_form():
 def test_model_b_at_the_induced_correlation_has_the_weight_of_the_full_equation(law, law_frame):
     """Without sex, or the regions, the audit is biased; at the correlation they induce, Model B is not."""
     unit = law.fitted.table.scaling.deviation
-    found = law.benchmarks(columns=law_frame[["sex", "region_first"]], multiples=[1])
+    found = law.benchmarks(pairs="all", columns=law_frame[["sex", "region_first"]], multiples=[1])
     omitted = found.to_frame().set_index("benchmark")["omitted"]
     for name, stored in (("sex", "estimate_with_sex"), ("region_first", "estimate_with_regions")):
         weight = law.model_b({("ugpa", "lsat"): omitted[name]}).weights["lsat", "ugpa"] * unit[1] / unit[0]
@@ -99,7 +103,7 @@ def test_partial_shares_and_their_multiples_are_those_of_sensemakr(law_frame):
     )
     stored = STORED["sensemakr_benchmark"]
     audit = audit_of(law_frame, graph, reference="White")
-    (sex,) = (b for b in audit.benchmarks().found if b.name == "sex")
+    (sex,) = (b for b in audit.benchmarks(columns=[], pairs="all").found if b.name == "sex")
     cause = fs.results.HiddenCause(sex.r2_first, sex.r2_second)
     assert sex.r2_first == pytest.approx(stored["r2_treatment"], rel=1e-10)
     assert cause.r2_second_given_first == pytest.approx(stored["r2_outcome"], rel=1e-10)
@@ -107,11 +111,11 @@ def test_partial_shares_and_their_multiples_are_those_of_sensemakr(law_frame):
 
 
 def test_the_share_of_a_text_column_is_that_of_its_categories_as_a_group(law, law_frame):
-    found = law.benchmarks(columns=law_frame[["region_first"]]).found[1]
+    found = law.benchmarks(pairs="all", columns=law_frame[["region_first"]]).found[1]
     assert found.r2_first == pytest.approx(STORED["sensemakr_benchmark"]["r2_treatment_regions"], rel=1e-10)
     by_column = law_frame.assign(**pd.get_dummies(law_frame["region_first"], dtype=int))
     names = sorted(law_frame["region_first"].unique())[1:]
-    grouped = law.benchmarks(columns=by_column[names], groups={"region": names}).found[-1]
+    grouped = law.benchmarks(pairs="all", columns=by_column[names], groups={"region": names}).found[-1]
     assert grouped.correlation == pytest.approx(found.correlation, abs=1e-12)
 
 
@@ -119,7 +123,7 @@ def test_a_pair_without_an_edge_keeps_what_its_errors_share_besides(frame):
     """``cor(u) = induced + sqrt((1 - R2_j) (1 - R2_k)) cor(e)`` where both equations have the same parents."""
     graph = fs.CausalGraph.parse("a -> z; a, z -> x, v; x <-> v", protected="a", outcome="y")
     a, z, x, v = (frame[name].to_numpy() for name in "azxv")
-    found = audit_of(frame, graph).benchmarks().found[1]
+    found = audit_of(frame, graph).benchmarks(columns=[], pairs="all").found[1]
     with_z, without = ([least_squares(t, *columns)[1] for t in (x, v)] for columns in ((a, z), (a,)))
     assert found.errors_with == pytest.approx(np.corrcoef(*with_z)[0, 1], abs=1e-10)
     assert found.errors_without == pytest.approx(np.corrcoef(*without)[0, 1], abs=1e-10)
@@ -129,7 +133,7 @@ def test_a_pair_without_an_edge_keeps_what_its_errors_share_besides(frame):
 
 def test_the_protected_attribute_is_a_benchmark_too(frame):
     a, x, v = (frame[name].to_numpy() for name in "axv")
-    found = audit_of(frame, WITHOUT_Z).benchmarks().found[0]
+    found = audit_of(frame, WITHOUT_Z).benchmarks(columns=[], pairs="all").found[0]
     w, _ = least_squares(v, a, x)
     assert (found.name, found.in_model) == ("a", True)
     assert found.correlation == pytest.approx(np.corrcoef(x, v - w[2] * x)[0, 1], abs=1e-10)
@@ -139,7 +143,7 @@ def test_curved_equations_share_what_their_functions_of_the_variable_share(frame
     """Of z alone, squared or not: the shares are the R2 of the regressions, the alignment that of the two curves."""
     graph = fs.CausalGraph.parse("z -> x, v; a -> z; x <-> v", protected="a", outcome="y")
     z, x, v = (frame[name].to_numpy() for name in "zxv")
-    found = audit_of(frame, graph, degree=2).benchmarks().found[0]
+    found = audit_of(frame, graph, degree=2).benchmarks(columns=[], pairs="all").found[0]
     e = [least_squares(t, z, z**2)[1] for t in (x, v)]
     curves = [x - e[0], v - e[1]]
     assert (found.r2_first, found.r2_second) == pytest.approx((share(curves[0], x), share(curves[1], v)), abs=1e-10)
@@ -153,7 +157,7 @@ def test_an_effect_that_depends_on_a_parent_is_taken_around_the_hidden_mean(fram
     graph = fs.CausalGraph.parse("a -> q; z -> x, v; x -> v; x <-> v", protected="a", outcome="y")
     z, x, v = ((frame[name] - frame[name].mean()).to_numpy() for name in "zxv")
     full = frame.assign(q=frame["a"] + np.arange(400) % 7)
-    found = audit_of(full, graph, degree=2).benchmarks().found[0]
+    found = audit_of(full, graph, degree=2).benchmarks(columns=[], pairs="all").found[0]
     w, e = least_squares(v, x, z, x**2, x * z, z**2)
     c = w[2] * z + w[4] * x * z + w[5] * z**2
     assert found.r2_second == pytest.approx(c.var() / (c.var() + e.var()), abs=1e-10)
@@ -166,7 +170,7 @@ def test_a_group_is_omitted_together_and_may_cancel(frame):
     extra = draw(400, seed=8)["z"].to_numpy()
     both = frame.assign(t=extra, x=frame["x"] + 0.9 * extra, v=frame["v"] + 0.5 * extra)
     audit = audit_of(both, WITHOUT_Z)
-    found = audit.benchmarks(columns=both[["z", "t"]], groups={"both": ["z", "t"]}, multiples=[1])
+    found = audit.benchmarks(pairs="all", columns=both[["z", "t"]], groups={"both": ["z", "t"]}, multiples=[1])
     table = found.to_frame().set_index("benchmark")
     a, z, x, v = (both[name].to_numpy() for name in "azxv")
     w, _ = least_squares(v, a, z, extra, x)
@@ -180,15 +184,15 @@ def test_a_group_is_omitted_together_and_may_cancel(frame):
 def test_a_weight_of_two_is_the_row_twice(frame):
     weight = np.arange(400) % 3
     twice = frame.loc[np.repeat(frame.index, weight)].reset_index(drop=True)
-    once = audit_of(frame, WITHOUT_Z, sample_weight=weight).benchmarks(columns=frame[["z"]])
-    again = audit_of(twice, WITHOUT_Z).benchmarks(columns=twice[["z"]])
+    once = audit_of(frame, WITHOUT_Z, sample_weight=weight).benchmarks(pairs="all", columns=frame[["z"]])
+    again = audit_of(twice, WITHOUT_Z).benchmarks(pairs="all", columns=twice[["z"]])
     numbers = once.to_frame().select_dtypes("number").columns
     np.testing.assert_allclose(once.to_frame()[numbers], again.to_frame()[numbers], atol=1e-12)
 
 
 def test_multiples_scale_variance_beside_a_variable_in_the_model_or_in_its_place(frame):
-    inside = audit_of(frame, WITH_Z).benchmarks().found[1]
-    outside = audit_of(frame, WITHOUT_Z).benchmarks(columns=frame[["z"]]).found[1]
+    inside = audit_of(frame, WITH_Z).benchmarks(columns=[], pairs="all").found[1]
+    outside = audit_of(frame, WITHOUT_Z).benchmarks(pairs="all", columns=frame[["z"]]).found[1]
     assert outside.correlation_at(1) == pytest.approx(outside.correlation)
     for k in (1, 2):
         assert inside.shares(k)[0] == pytest.approx(k * inside.r2_first / (1 - inside.r2_first))
@@ -198,7 +202,7 @@ def test_multiples_scale_variance_beside_a_variable_in_the_model_or_in_its_place
 
 
 def test_a_cause_stronger_than_any_has_a_note_and_no_mark(frame):
-    found = audit_of(frame, WITHOUT_Z).benchmarks(columns=frame[["z"]], multiples=(1, 9))
+    found = audit_of(frame, WITHOUT_Z).benchmarks(pairs="all", columns=frame[["z"]], multiples=(1, 9))
     table = found.to_frame().set_index(["benchmark", "multiple"])
     assert np.isnan(table.loc[("z", 9), "correlation"])
     assert table.loc[("z", 9), "note"].startswith("No hidden cause is so strong: it would be ")
@@ -215,7 +219,7 @@ def test_marks_stand_where_a_budget_first_holds_all_of_a_benchmarks_correlations
         "a, z -> x, v, t; x -> v -> t; x -> t; x <-> v <-> t; x <-> t", protected="a", outcome="y"
     )
     frame = draw(500, graph)
-    found = audit_of(frame, graph).benchmarks(multiples=[1])
+    found = audit_of(frame, graph).benchmarks(columns=[], pairs="all", multiples=[1])
     z = {b.pair: b.correlation_at(1) for b in found.found if b.name == "z"}
     assert set(z) == {("x", "v"), ("x", "t"), ("v", "t")}
     P = np.eye(3)
@@ -229,7 +233,7 @@ def test_marks_stand_where_a_budget_first_holds_all_of_a_benchmarks_correlations
 
 
 def test_the_summary_and_the_reading_say_the_numbers(law, law_frame):
-    found = law.benchmarks(columns=law_frame[["sex"]])
+    found = law.benchmarks(pairs="all", columns=law_frame[["sex"]])
     text = " ".join(found.summary().split())
     assert (
         "ugpa <-> lsat, race. Omitted from the equations, it explains 3.35 % of the variance of ugpa's error and "
@@ -245,7 +249,7 @@ def test_the_summary_and_the_reading_say_the_numbers(law, law_frame):
 
 def test_pairs_that_nothing_observed_could_confound_are_named(frame):
     graph = fs.CausalGraph.parse("a -> x; a -> v; q; x -> v; x <-> v; x <-> q", protected="a", outcome="y")
-    found = audit_of(frame.assign(q=frame["z"] ** 2), graph).benchmarks()
+    found = audit_of(frame.assign(q=frame["z"] ** 2), graph).benchmarks(columns=[], pairs="all")
     assert [b.pair for b in found.found] == [("x", "v")]
     assert found.summary().endswith("No observed variable to compare with could confound x <-> q.")
 
@@ -257,27 +261,41 @@ def test_arguments_that_make_no_sense_are_refused_by_name(frame):
     audit = audit_of(frame, WITHOUT_Z)
     lonely = fs.CausalGraph.parse("a -> x; v; x <-> v", protected="a", outcome="y")
     refused = [
-        (lambda: audit_of(frame, lonely).benchmarks(), "no observed variable is a parent of both ends of x <-> v"),
+        (
+            lambda: audit_of(frame, lonely).benchmarks(columns=[], pairs="all"),
+            "no observed variable is a parent of both ends of x <-> v",
+        ),
+        (lambda: audit.benchmarks(), "proved that no hidden cause of x <-> v can matter"),
+        (lambda: audit.benchmarks(columns="z", pairs="all"), r"columns is 'z': give a list of names, such as \['z'\]"),
         (lambda: audit.benchmarks(pairs="xv"), "pairs is 'xv': give a list of pairs"),
         (lambda: audit.benchmarks(pairs=("x", "v")), r"pairs is \('x', 'v'\): give a list of pairs, such as \["),
         (lambda: audit.benchmarks(pairs=[("x", "z")]), "the graph does not name the pair x <-> z"),
         (lambda: audit.benchmarks(pairs=[("a", "x")]), "the graph does not name the pair a <-> x"),
-        (lambda: audit.benchmarks(multiples=[0]), "multiples is .0.: give a list of positive numbers"),
-        (lambda: audit.benchmarks(multiples=2), "multiples is 2: give a list"),
-        (lambda: audit.benchmarks(groups=["z"]), "groups is .*: give a dict of names"),
-        (lambda: audit.benchmarks(groups={"g": ["zz"]}), "the group 'g' names 'zz', neither in the graph nor in"),
-        (lambda: audit.benchmarks(groups={"g": 3}), "the group 'g' names '3'"),
-        (lambda: audit.benchmarks(groups={"g": ["v"]}), "the group 'g' holds no parent of both ends of a pair"),
-        (lambda: audit.benchmarks(groups={"a": ["a"]}), "groups has 'a': .* give a name of its own"),
+        (lambda: audit.benchmarks(pairs="all", multiples=[0]), "multiples is .0.: give a list of positive numbers"),
+        (lambda: audit.benchmarks(pairs="all", multiples=2), "multiples is 2: give a list"),
+        (lambda: audit.benchmarks(pairs="all", groups=["z"]), "groups is .*: give a dict of names"),
         (
-            lambda: audit.benchmarks(columns=frame[["z"]], groups={"g": ["a", "z"]}),
+            lambda: audit.benchmarks(pairs="all", groups={"g": ["zz"]}),
+            "the group 'g' names 'zz', neither in the graph nor in",
+        ),
+        (lambda: audit.benchmarks(pairs="all", groups={"g": 3}), "the group 'g' names '3'"),
+        (
+            lambda: audit.benchmarks(pairs="all", groups={"g": ["v"]}),
+            "the group 'g' holds no parent of both ends of a pair",
+        ),
+        (lambda: audit.benchmarks(pairs="all", groups={"a": ["a"]}), "groups has 'a': .* give a name of its own"),
+        (
+            lambda: audit.benchmarks(pairs="all", columns=frame[["z"]], groups={"g": ["a", "z"]}),
             "the group 'g' mixes variables of the graph with further columns",
         ),
         (
-            lambda: audit.benchmarks(columns=pd.DataFrame({"twin": frame["x"] * 2})),
+            lambda: audit.benchmarks(pairs="all", columns=pd.DataFrame({"twin": frame["x"] * 2})),
             "'twin' and the parents of 'x' determine 'x'",
         ),
-        (lambda: audit.benchmarks().marks(("x", "z")), "there are no benchmarks for x <-> z: give one of x <-> v"),
+        (
+            lambda: audit.benchmarks(columns=[], pairs="all").marks(("x", "z")),
+            "there are no benchmarks for x <-> z: give one of x <-> v",
+        ),
     ]
     for call, sentence in refused:
         with pytest.raises(SettingError, match=sentence):
@@ -290,11 +308,13 @@ def test_columns_that_do_not_fit_the_table_are_refused_by_name(frame):
         (frame[["z"]].iloc[:9], "columns has 9 rows, but the audited table has 400"),
         (frame[["z"]].iloc[::-1], "columns has other row labels"),
         (frame[["z", "x"]], "columns has 'x', which the graph names already"),
-        (["z"], "columns is a list: give a table of the further columns"),
+        (3, "columns is a int: give a table of the further columns"),
+        (["zz"], "columns names 'zz', which is not in the data"),
+        (["x"], "columns has 'x', which the graph names already"),
         (frame[["z"]].mask(frame["z"] > 2), "column 'z' has .* missing value"),
         (pd.DataFrame({"name": [f"p{i}" for i in range(400)]}), "column 'name' has 400 categories: merge them"),
         (pd.DataFrame({"same": np.ones(400)}), "column 'same' is the same in every row"),
     ]
     for columns, sentence in refused:
         with pytest.raises(DataError, match=sentence):
-            audit.benchmarks(columns=columns)
+            audit.benchmarks(pairs="all", columns=columns)

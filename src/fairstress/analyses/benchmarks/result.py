@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ class Benchmark:
     >>> graph = fs.CausalGraph.parse("a, u -> x, z; x <-> z", protected="a", outcome="y")
     >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     >>> audit = fs.Audit.fit(frame, graph, degrees={"u": 1, "x": 1, "z": 1}, penalty=0, predictor_degree=1)
-    >>> benchmark = audit.benchmarks().found[-1]
+    >>> benchmark = audit.benchmarks(pairs="all").found[-1]
     >>> benchmark.name, round(benchmark.correlation, 3), round(benchmark.correlation_at(0.5), 3)
     ('u', -0.323, -0.242)
     >>> round(benchmark.multiple_for(0.3), 3)
@@ -43,6 +43,7 @@ class Benchmark:
     errors_without: float  # and when it is omitted
     latent: str | None = None  # the protected attribute, if it is an end of the pair and has levels
     latent_ends: tuple[str, ...] = ()  # the ends of the pair, the protected attribute too, whose errors are latent
+    inside: tuple[bool, bool] | None = None  # whether each end's equation has it; None: both as ``in_model`` says
 
     @property
     def correlation(self) -> float:
@@ -61,7 +62,8 @@ class Benchmark:
         multiple
             How many times as strong.
         """
-        kept = np.array([1 - self.r2_first, 1 - self.r2_second]) if self.in_model else np.ones(2)
+        inside = np.array(self.inside or (self.in_model, self.in_model))
+        kept = np.where(inside, 1 - np.array([self.r2_first, self.r2_second]), 1.0)
         first, second = (multiple * np.array([self.r2_first, self.r2_second]) / kept).tolist()
         return first, second
 
@@ -112,7 +114,7 @@ class Benchmarks:
     >>> graph = fs.CausalGraph.parse("a, u -> x, z; x <-> z", protected="a", outcome="y")
     >>> frame = fs.datasets.simulate(graph, 300, random_state=0).frame
     >>> audit = fs.Audit.fit(frame, graph, degrees={"u": 1, "x": 1, "z": 1}, penalty=0, predictor_degree=1)
-    >>> found = audit.benchmarks(multiples=[1, 2])
+    >>> found = audit.benchmarks(pairs="all", multiples=[1, 2])
     >>> print(found.to_frame()[["benchmark", "multiple", "correlation"]].round(3).to_string(index=False))
     benchmark  multiple  correlation
             a       1.0        0.568
@@ -131,6 +133,9 @@ class Benchmarks:
     multiples: tuple[float, ...]  # how many times as strong hidden causes are
     variables: tuple[str, ...]  # the order of correlation matrices
     pairs: tuple[Edge, ...]  # those that were asked for
+    absorbed: tuple[Benchmark, ...] = ()  # of pairs that are proved not to matter alone: they are measured, not shown
+    skipped: dict[str, str] = field(default_factory=dict)  # columns of the table that are not compared, and why
+    chosen: bool = True  # whether the analyst chose the columns; otherwise they are all that the table has
 
     def to_frame(self) -> pd.DataFrame:
         """One row per benchmark, pair and multiple.
@@ -157,6 +162,28 @@ class Benchmarks:
         """
         return pd.DataFrame([self._row(b, k) for b in self.found for k in self.multiples])
 
+    def causes(self, multiple: float = 1.0) -> pd.DataFrame:
+        """One hidden cause of all variables at once, k times as strong as each observed variable.
+
+        A row per benchmark, the largest first: ``benchmark``, a column ``share_<variable>`` for each variable in a
+        pair, the share of its error (of an attribute with levels, its latent error) that the cause explains, and
+        ``largest``, the size of the single-cause budget that holds it. From 1 on no such cause exists; missing where
+        the variable could not cause this one.
+
+        Parameters
+        ----------
+        multiple
+            How many times as strong; default once.
+        """
+        touched = [name for name in self.variables if any(name in pair for pair in self.pairs)]
+        rows: dict[str, dict[str, float]] = {}
+        for b in (*self.found, *self.absorbed):
+            rows.setdefault(b.name, {}).update(zip(b.pair, b.shares(multiple), strict=True))
+        shares = pd.DataFrame([[its.get(name, np.nan) for name in touched] for its in rows.values()], columns=touched)
+        frame = shares.add_prefix("share_").assign(largest=shares.max(axis=1))
+        frame.insert(0, "benchmark", list(rows))
+        return frame.sort_values("largest", ascending=False, kind="stable", ignore_index=True)
+
     def marks(self, pair: tuple[str, str] | None = None) -> pd.DataFrame:
         """Where to mark the benchmarks: on a profile of one pair, or on a curve over budgets.
 
@@ -175,9 +202,10 @@ class Benchmarks:
         rows = []
         for name in dict.fromkeys(b.name for b in self.found):
             its = [b for b in self.found if b.name == name and (pair is None or set(b.pair) == set(pair))]
+            every = its if pair is not None else [*its, *(b for b in self.absorbed if b.name == name)]
             for k in self.multiples if its else ():
-                if all(b.hidden_cause(k) for b in its):
-                    where = self._budgets(its, k) if pair is None else {"correlation": its[0].correlation_at(k)}
+                if all(b.hidden_cause(k) for b in every):
+                    where = self._budgets(every, k) if pair is None else {"correlation": its[0].correlation_at(k)}
                     rows.append({"label": f"{k:g} x {name}", "benchmark": name, "multiple": k, **where})
         return pd.DataFrame(rows)
 

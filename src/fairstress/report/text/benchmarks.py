@@ -13,12 +13,26 @@ if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.strength import HiddenCause
 
 
+_OUTSIDE = (
+    "Columns outside the graph are taken for causes. One that comes later, such as a result of the features, is no "
+    "benchmark: name those that come first in columns."
+)
+
+
 def benchmarks_summary(benchmarks: Benchmarks) -> str:
     """Say what leaving each observed variable out would do to the errors, and what hidden causes like it would."""
     paragraphs = [fill(_benchmark(b, benchmarks.multiples)) for b in benchmarks.found]
-    bare = [f"{a} <-> {b}" for a, b in benchmarks.pairs if (a, b) not in {one.pair for one in benchmarks.found}]
+    harmless = list(dict.fromkeys(" <-> ".join(one.pair) for one in benchmarks.absorbed))
+    if harmless:
+        paragraphs.append(fill(f"Not shown: {_join(harmless)}, of which a hidden cause alone cannot matter."))
+    measured = {one.pair for one in (*benchmarks.found, *benchmarks.absorbed)}
+    bare = [f"{a} <-> {b}" for a, b in benchmarks.pairs if (a, b) not in measured]
     if bare:
         paragraphs.append(fill(f"No observed variable to compare with could confound {_join(bare)}."))
+    if not benchmarks.chosen and any(not one.in_model for one in benchmarks.found):
+        paragraphs.append(fill(_OUTSIDE))
+    if benchmarks.skipped:
+        paragraphs.append(fill(f"Not compared: {'; '.join(benchmarks.skipped.values())}."))
     return "\n\n".join(paragraphs)
 
 
