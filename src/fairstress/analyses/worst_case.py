@@ -26,7 +26,7 @@ from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.known import Known
 from fairstress.search.problem import Problem, Solution
-from fairstress.search.search import search
+from fairstress.search.search import follow, search
 from fairstress.search.sets import correlation_set
 from fairstress.search.surface import explore
 from fairstress.threads import one_thread
@@ -189,6 +189,21 @@ class Solver:
         if steps:
             steps.finish()
         return replace(_named(solution, problem, self.variables), imputation_deviation=deviation)
+
+    @property
+    def follows(self) -> bool:
+        """Whether a worst case can be followed from budget to budget: by derivatives, and with several pairs."""
+        plain = self.search.method != ASCENT and not self.claim.is_mixed
+        return plain and self.functional.has_slope(self.claim) and len(self._problem(0.0, None).members.pairs) > 1
+
+    def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
+        """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
+        problem = self._problem(p_max, None)
+        known = [(problem.members.point(one.correlation.to_numpy()), one.p_max) for one in neighbours]
+        grown = [p * (p_max / size) for p, size in known if size > 0]
+        with one_thread:
+            solution = follow(problem, [*(p for p, _ in known), *grown])
+        return _named(solution, problem, self.variables)
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""

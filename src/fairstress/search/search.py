@@ -67,6 +67,17 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
     return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
 
 
+def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
+    """Climb from neighbouring budgets' solutions alone: as high as a search, unless another hill outgrows theirs."""
+    starts = np.array([problem.members.project(p) for p in inherited])
+    ends = _ascend_all(problem, starts)
+    end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
+    values = problem.values(starts)
+    top = int(values.argmax())
+    found = _solution(problem, end, len(ends), _agreeing(ends), (starts[top], float(values[top])))
+    return replace(found, met=_met(ends, starts, values))
+
+
 def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
     """(k, q) ends of ascents, and the best of other points: where a maximum of other data may lie."""
     return np.array([*(end[0] for end in ends), *points[np.argsort(-values, kind="stable")[:MET]]])
