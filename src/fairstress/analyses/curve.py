@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from fairstress.analyses.bands.estimate import sampling_error
 from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.bands.replicates import Replicator
+from fairstress.analyses.reaching import find_breaking_point
 from fairstress.analyses.tabular import Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.result import Benchmarks
     from fairstress.report.text.markup import Sheet
 
-PRECISION = 1e-4  # of a breaking point
-SLOW_PRECISION = 0.02  # the same where people have several worlds and the search has no derivatives
 SEARCHES = 8  # that it takes, about
 SAME_P, PAPER = "same P", "paper"  # what the name of a baseline means as a level
 
@@ -296,31 +294,6 @@ def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
     return replace(
         smaller, p_max=p_max, floor=own.floor, scan_value=own.scan_value, scan_correlation=own.scan_correlation
     )
-
-
-def find_breaking_point(
-    level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase, steps: Steps
-) -> WorstCase:
-    """Narrow the interval between a budget that does not reach the level and one that does; give the least found."""
-    from scipy import optimize
-
-    known = [*below, above]
-    low = below[-1].p_max if below else solve.budget.least_size
-
-    def excess(p_max: float) -> float:
-        at = next((point for point in known if point.p_max == p_max), None)
-        if at is None:
-            smaller = [point for point in known if point.p_max <= p_max]
-            at = solve(p_max, sorted(smaller, key=lambda point: point.p_max)[-1:])
-            known.append(at)
-            steps()
-        # CFU grows about as the square of p_max: its root is nearly a line, which takes fewer searches
-        return at.value - level if level <= 0 else math.sqrt(max(at.value, 0.0)) - math.sqrt(level)
-
-    if low < above.p_max and excess(low) < 0:
-        slow = solve.claim.is_mixed and not solve.functional.has_slope(solve.claim)
-        optimize.brentq(excess, low, above.p_max, xtol=(SLOW_PRECISION if slow else PRECISION) / 4, rtol=1e-12)
-    return min((point for point in known if point.value >= level), key=lambda point: point.p_max)
 
 
 def _limited(

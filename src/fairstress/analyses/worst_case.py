@@ -29,7 +29,7 @@ from fairstress.search.causes import acts_on, loadings, sets_within
 from fairstress.search.known import Known
 from fairstress.search.members import Members, cliques, free_pairs
 from fairstress.search.problem import Problem, Solution
-from fairstress.search.search import search
+from fairstress.search.search import follow, search
 from fairstress.search.surface import explore
 from fairstress.threads import one_thread
 
@@ -233,6 +233,21 @@ class Solver:
             solution = find(problem, inherited, np.random.default_rng(self.seed))
             deviation = deviation_at(self.completed, members.matrix(solution.p), self.functional)
         return replace(self._named(solution, problem), imputation_deviation=deviation)
+
+    @property
+    def follows(self) -> bool:
+        """Whether a worst case can be followed from budget to budget: by derivatives, and with several pairs."""
+        plain = self.search.method != ASCENT and not self.claim.is_mixed and not isinstance(self.budget, SingleCause)
+        return plain and self.functional.has_slope(self.claim) and len(free_pairs(self.graph, self.variables)) > 1
+
+    def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
+        """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
+        (problem,) = self._problems(p_max, None)
+        known = [(problem.members.point(one.correlation.to_numpy()), one.p_max) for one in neighbours]
+        grown = [p * (p_max / size) for p, size in known if size > 0]
+        with one_thread:
+            solution = follow(problem, [*(p for p, _ in known), *grown])
+        return self._named(solution, problem)
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""

@@ -25,6 +25,7 @@ from fairstress.search.corners import to_corners
 from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
 from fairstress.search.problem import End, Problem, Solution
+from fairstress.search.sets import CorrelationSet
 from fairstress.search.sqp import climb
 from fairstress.search.surface import climb_surface
 
@@ -67,6 +68,17 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
+
+
+def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
+    """Climb from neighbouring budgets' solutions alone: as high as a search, unless another hill outgrows theirs."""
+    starts = np.array([problem.members.project(p) for p in inherited])
+    ends = _ascend_all(problem, starts)
+    end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
+    values = problem.values(starts)
+    top = int(values.argmax())
+    found = _solution(problem, end, len(ends), _agreeing(ends), (starts[top], float(values[top])))
+    return replace(found, met=_met(ends, starts, values))
 
 
 def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
@@ -143,7 +155,8 @@ def _ascend(problem: Problem, p: Array) -> End:
 
 def _ascend_all(problem: Problem, points: Array) -> list[End]:
     """An ascent from each of several points; with derivatives, those that end in corners are made side by side."""
-    if problem.claim.is_mixed or not problem.has_slopes or not len(points):
+    plain = isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed
+    if not (plain and problem.has_slopes and len(points)):
         return [_ascend(problem, p) for p in points]
     ends: list[End] = []
     climbed: dict[bytes, End] = {}  # by where it went on from, which some share

@@ -82,6 +82,9 @@ class CorrelationSet:
         p = np.clip(p, self.low, self.high)
         if self.smallest_eigenvalue(p) >= self.floor + SLACK:
             return p
+        if not centre.any():  # lambda_min(I + t D) = 1 + t lambda_min(D)
+            least = 1 - self.smallest_eigenvalue(p)
+            return np.asarray(p * ((1 - self.floor - 2 * SLACK) / least))
         inside, outside = 0.0, 1.0
         for _ in range(60):
             middle = (inside + outside) / 2
