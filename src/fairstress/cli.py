@@ -137,8 +137,8 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
     if not quiet:
         click.echo(said())
     if details:
-        told = [audit.details, *(profile.summary for profile in profiles), *in_full]
-        click.echo("\n" + "\n\n".join(tell() for tell in told))
+        parts = [audit.details, *(profile.summary for profile in profiles), *in_full]
+        click.echo("\n" + "\n\n".join(part() for part in parts))
     target = output or plan.output
     with _writing("the results", target):
         write_results(target, content)

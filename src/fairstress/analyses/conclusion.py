@@ -109,25 +109,40 @@ def conclude(
     *,
     ask_causes: bool = True,
 ) -> Conclusion:
-    """Compare the audited predictor with the blind baseline along a curve; details are at the breaking point."""
+    """Compare the audited predictor with the blind baseline along a curve; details are at the breaking point.
+
+    It takes as many steps as `steps_of` says.
+    """
     nominal = evaluate_cfu(fitted.claim, fitted.claim.model_a.correlation).value
     breaking, compared = _like_for_like(fitted, curve, steps)
     state = _state(fitted, curve, checked, plausible, nominal, breaking)
     worst = _spoken_of(curve, breaking, p_max)
-    steps()
     means = mean_predictions_at(fitted, [worst]).drop(columns="p_max")
     asked = ask_causes and state in (State.BREAKS, State.HOLDS)
+    steps()
+    causes = _causes(fitted, curve.solve) if asked else None
+    steps()
     return Conclusion(
         state=state,
         cfu_model_a=nominal,
         highest=curve.points[-1].p_max,
         breaking=breaking,
         compared=compared,
-        causes=_causes(fitted, curve.solve, steps) if asked else None,
+        causes=causes,
         worst=worst,
         groups=means,
         turned=None if threshold is None else of_everyone(shares_at(fitted, worst.fit, threshold)),
     )
+
+
+def steps_of(fitted: Fitted, sizes: Sequence[float]) -> int:
+    """How many steps a conclusion takes, for a curve of some budgets."""
+    return len(_compared_sizes(fitted, sizes)) + 2
+
+
+def _compared_sizes(fitted: Fitted, sizes: Sequence[float]) -> list[float]:
+    """Budgets at which predictors are compared: a few where each search takes long."""
+    return list(sizes)[:: max(1, len(sizes) // 3)] if fitted.claim.is_slow else list(sizes)
 
 
 def quick_conclusion(fitted: Fitted) -> Conclusion | None:
@@ -167,18 +182,16 @@ def _state(
 
 def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[BreakingPoint | None, pd.DataFrame]:
     """Where the predictor is as unfair as the blind baseline, and both along the curve's budgets."""
-    sizes = [point.p_max for point in curve.points]
-    if fitted.claim.is_slow:  # a few budgets, each with its own search
-        sizes = sizes[:: max(1, len(sizes) // 3)]
+    sizes = _compared_sizes(fitted, [point.p_max for point in curve.points])
     try:
         compare = comparing(BLIND, curve.solve, curve.context)
     except SettingError:  # a baseline that has no CFU
-        return None, _compared(fitted, curve.points)
+        return None, _compared(fitted, [curve.points[0] for _ in steps.each(sizes)][:1])
     compare.explore(sizes[-1])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
         points.append(compare(size, points[-1:]))
-    return first_reached(BLIND, compare, points, curve.context, steps, curve.replicator), _compared(fitted, points)
+    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
 
 
 def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:
@@ -207,19 +220,17 @@ def _spoken_of(curve: Curve, breaking: BreakingPoint | None, p_max: float) -> Wo
 # ---------------------------------------------------------------- one hidden cause
 
 
-def _causes(fitted: Fitted, solve: Solver, steps: Steps) -> Causes:
+def _causes(fitted: Fitted, solve: Solver) -> Causes:
     """How much one hidden cause would have to explain."""
-    equal = _share(fitted, SingleCause(), solve, steps)
+    equal = _share(fitted, SingleCause(), solve)
     assert equal.worst is not None
     acts_on = equal.worst.clique
     if fitted.graph.protected not in acts_on or len(acts_on) == 1:
         return Causes(acts_on, equal.p_max, None, None, equal.worst.can_touch_all)
-    capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve, steps)
+    capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve)
     return Causes(acts_on, equal.p_max, capped.p_max, CAP, equal.worst.can_touch_all)
 
 
-def _share(fitted: Fitted, budget: SingleCause, solve: Solver, steps: Steps) -> BreakingPoint:
+def _share(fitted: Fitted, budget: SingleCause, solve: Solver) -> BreakingPoint:
     asked = replace(solve, budget=budget, along_line={}, known={})
-    found = as_unfair_as(BLIND, SHARES, asked, fitted.context, Steps(0))
-    steps()
-    return found
+    return as_unfair_as(BLIND, SHARES, asked, fitted.context, Steps(0))

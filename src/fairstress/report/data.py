@@ -13,7 +13,7 @@ import pandas as pd
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.check import Check
-from fairstress.analyses.conclusion import Conclusion, conclude
+from fairstress.analyses.conclusion import Conclusion, conclude, steps_of
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
@@ -36,6 +36,7 @@ from fairstress.errors import FairstressError, SettingError
 from fairstress.inputs.data import Table
 from fairstress.options import RESIDUALS, Budget, Search, flag, is_positive, read_budget, read_search, share
 from fairstress.progress import Progress, Steps
+from fairstress.report.text.brief import report_html, report_summary
 from fairstress.search.sets import read_sizes
 
 P_MAX = 0.3  # the size of the budget at which details are shown, unless another is asked for
@@ -144,13 +145,9 @@ class ReportData:
 
     def summary(self) -> str:
         """Say in plain words, and at most 25 lines, what was found."""
-        from fairstress.report.text.brief import report_summary
-
         return report_summary(self)
 
     def _repr_html_(self) -> str:
-        from fairstress.report.text.brief import report_html
-
         return report_html(self)
 
     @property
@@ -244,7 +241,8 @@ def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int
     """Steps for check and benchmarks, the verdict, budgets, levels, pairs alone and forbidden, and baselines."""
     pairs = len(audit.graph.pairs)
     of_pairs = 2 * pairs if pairs > 1 else 0
-    return 5 + 2 * len(sizes) + len(levels) + of_pairs + len(audit.baselines)
+    of_conclusion = steps_of(audit.fitted, sizes)
+    return 2 + len(sizes) + of_conclusion + len(levels) + of_pairs + len(audit.baselines)
 
 
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:

@@ -112,14 +112,15 @@ class Words:
         measure = self.r["settings"].get("measure", "squared")
         return CHANGES.get(measure, f"a prediction (by the measure {name(measure)})")
 
-    def amount(self, typical: float) -> str:
-        """A change of a prediction, in its units."""
+    def amount(self, change: float) -> str:
+        """The size of a change of a prediction, in its units."""
         if self.r["data"]["outcome_levels"]:
             if self.r["settings"].get("predictor_scale", "probability") == "log-odds":
-                return f"{number(typical)} in log-odds"
-            return f"{number(typical, unit=100)} percentage points"
+                return f"{number(change, size=True)} in log-odds"
+            return f"{number(change, unit=100, size=True)} percentage points"
         unit = self.r["wording"]["units"].get(self.r["graph"]["outcome"])
-        return f"{number(typical)} {name(unit)}" if unit else number(typical)
+        amount = number(change, size=True)
+        return f"{amount} {name(unit)}" if unit else amount
 
     def group(self, one: Content) -> str:
         """The people of a group."""
@@ -328,10 +329,8 @@ def _who(words: Words) -> str:
     groups = found["there"]["groups"]
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
-    where = (
-        f"{words.amount(abs(first['difference']))} {_side(first)} on average than if {words.protected} were different"
-    )
-    more = [f"for {words.group(g)} {words.amount(abs(g['difference']))} {_side(g)}" for g in others]
+    where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
+    more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
     text = f"In that worst case, predictions for {words.group(first)} would be {listed([where, *more])}."
     return f"{text} {_loses(words, named)}"
 

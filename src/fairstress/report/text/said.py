@@ -16,9 +16,13 @@ _NUMBER = re.compile("\x02([^\x03]*)\x03([^\x04]*)\x04")
 _NAME = re.compile("\x05([^\x06]*)\x06")
 
 
-def number(value: float, digits: int = 2, unit: float = 1) -> str:
-    """A number as people read it: two digits, or whole with separators; ``unit`` 100 shows a share in hundredths."""
-    text = f"{value:,}" if isinstance(value, int) else _rounded(unit * value, digits)
+def number(value: float, digits: int = 2, *, unit: float = 1, size: bool = False) -> str:
+    """A number as people read it: two digits, or whole with separators.
+
+    ``unit`` 100 shows a share in hundredths, ``size`` leaves out the sign, for which a word stands.
+    """
+    seen = abs(value) if size else value
+    text = f"{seen:,}" if isinstance(value, int) else _rounded(unit * seen, digits)
     return f"\x02{value!r}\x03{text}\x04"
 
 
