@@ -300,7 +300,7 @@ def _sampling(words: Words) -> str:
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
     if lower is None or not at:
         return ""
-    return f"Allowing for sampling error, a correlation of {number(lower, 3)} instead of {number(at, 3)} might do."
+    return f"Allowing for sampling error, a correlation of {number(lower, 3)} might do."
 
 
 def _then(words: Words) -> str:
@@ -331,7 +331,7 @@ def _who(words: Words) -> str:
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
     more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
-    text = f"In that worst case, predictions for {words.group(first)} would be {listed([where, *more])}."
+    text = f"At worst, predictions for {words.group(first)} would be {listed([where, *more])}."
     return f"{text} {_loses(words, named)}"
 
 
@@ -353,6 +353,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the graph below{fair}; on hidden causes that act only where it allows them and are additive and Gaussian. "
-        "It does not show that such causes exist."
+        f"On the graph below{fair}, and on hidden causes that are additive, Gaussian and act only where it allows. "
+        "It does not show that they exist."
     )
