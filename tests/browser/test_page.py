@@ -75,7 +75,7 @@ def test_a_dot_shows_its_values_when_pointed_at_or_focused(browser, law_page, ev
 
 def test_numbers_of_the_script_read_like_those_of_the_tables(browser, law_page, tmp_path):
     results = content_of(law_page)
-    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["agreed"]["p_max"])
+    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["details"]["p_max"])
     for value, text in ((1.6154e-7, "1.615e\N{MINUS SIGN}07"), (0.25, "0.25"), (2.5e7, "2.5e+07")):
         point["cfu_unpenalised"] = value
         write_page(tmp_path / "page.html", results)
@@ -225,7 +225,7 @@ def test_a_graph_with_many_layers_keeps_its_letters_and_scrolls(browser, law_pag
     names = [f"x{i}" for i in range(1, 11)]
     chain = [{"from": a, "to": b, "fair": False} for a, b in pairwise(["race", *names])]
     results["graph"] |= {"features": names, "variables": names, "edges": chain, "pairs": []}
-    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    results["curve"] = results["details"] = results["benchmarks"] = results["marks"] = None
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html", width=375)
     drawn = script(browser, "return document.querySelector('#graph svg').getBoundingClientRect().width")
@@ -239,7 +239,7 @@ def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_pa
     arrows = [("race", "u"), ("race", "v"), ("race", "w"), ("u", "w")]
     edges = [{"from": a, "to": b, "fair": False} for a, b in arrows]
     results["graph"] |= {"features": ["u", "v", "w"], "variables": ["u", "v", "w"], "edges": edges, "pairs": []}
-    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    results["curve"] = results["details"] = results["benchmarks"] = results["marks"] = None
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html")
     through = """

@@ -99,8 +99,8 @@ def _single(curve: Curve) -> str:
     if len(last.pairs) > 1:
         return ""
     return (
-        f"A single cause that correlates the errors of {listed(last.pairs[0])} by p_max explains at least that share of "
-        "one error's variance."
+        f"A single cause that correlates the errors of {listed(last.pairs[0])} by p_max explains at least that share "
+        "of one error's variance."
     )
 
 

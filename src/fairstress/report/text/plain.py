@@ -107,8 +107,10 @@ class Words:
             return self.labels(seen)
         errors = [one.partition(" of ")[2] for one in seen if one.startswith(ERRORS)]
         others = [one for one in seen if not one.startswith(ERRORS)]  # that no unfair path leads to
+        if not errors:
+            return self.labels(others)
         left = f"what is left of {self.labels(errors)} once the influence of {self.protected} is taken out"
-        return " and ".join([self.labels(others)] * bool(others) + [left] * bool(errors))
+        return f"{self.labels(others)} and {left}" if others else left
 
     @property
     def changes(self) -> str:
