@@ -428,7 +428,7 @@ class Audit:
         The shape of errors, their scale by group with the CFU that it alone makes, what equations lack, independences
         that the graph implies, how alike the groups are, how well the attribute is told from errors, what equations
         explain, and what cross-validation tried. If all that is assumed is right, any alarm is raised with a
-        probability of at most 5 %, whatever hides behind the graph's pairs.
+        probability of at most 5 %, however the errors of the graph's pairs are correlated.
 
         Parameters
         ----------

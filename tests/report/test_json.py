@@ -50,7 +50,7 @@ def as_schema_2(results):
     old = json.loads(json.dumps(results))
     old["rivals"], old["variants"] = old.pop("comparison"), old.pop("specification_checks")
     old["predictor"]["sturdier"] = old["predictor"].pop("robust")
-    for part in (old["agreed"], *old["curve"]["points"], old["predictor"]["sturdier"]):
+    for part in (old["details"], *old["curve"]["points"], old["predictor"]["sturdier"]):
         part["budget"] = part["budget"]["kind"]
     for row in old["benchmarks"]:
         row["left_out"] = row.pop("omitted")
@@ -65,7 +65,7 @@ def test_results_of_schema_two_are_read_as_what_they_say(tmp_path):
     new = json.loads(json.dumps(report_results(audit.report(None, 0.3, sizes=(0, 0.3), grid=(0, 0.3), threshold=0))))
     write_results(tmp_path / "old.json", as_schema_2(new))
     read = read_results(tmp_path / "old.json")
-    for part in (new["agreed"], *new["curve"]["points"], new["predictor"]["robust"]):
+    for part in (new["details"], *new["curve"]["points"], new["predictor"]["robust"]):
         part["budget"] = {"kind": part["budget"]["kind"]}  # the rest was not written
     assert {part: value for part, value in read.items() if value != new.get(part)} == {"schema": 2}
     assert {part for part in new if part not in read} == set()
@@ -80,7 +80,7 @@ def without_kinds(results):
         del old[name]
     for name in ("kinds", "left_out", "completed_tables"):
         del old["data"][name]
-    for part in (old["agreed"], *old["curve"]["points"]):
+    for part in (old["details"], *old["curve"]["points"]):
         del part["imputation_deviation"], part["probability_error"]
     del old["predictor"]["floor"], old["model_a"]["cuts"]
     return old

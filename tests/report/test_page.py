@@ -121,7 +121,7 @@ def test_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
 
 def test_control_characters_are_written_out(demonstration):
     results = copy.deepcopy(demonstration.results)
-    results["agreed"]["reason"] = "red \x1b[31m \u202e reversed"
+    results["details"]["reason"] = "red \x1b[31m \u202e reversed"
     assert r"red \x1b[31m \u202e reversed</bdi>." in render_page(results)
 
 

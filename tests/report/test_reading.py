@@ -42,7 +42,7 @@ def said(question: str, *facts: str) -> None:
 
 
 def test_the_verdict_and_its_size_are_the_audits(results):
-    agreed = results["agreed"]
+    agreed = results["details"]
     assert any(level["breaking_point"] <= agreed["p_max"] for level in results["levels"])
     share = 100 * agreed["cfu"] / results["data"]["outcome_variance"]
     said("Is the claim robust?", "No", f"p_max {agreed['p_max']:g}", shown(agreed["cfu"]), f"{share:.2g} %")
@@ -67,14 +67,14 @@ def test_pairs_are_the_audits(results):
     pairs = {tuple(pair["pair"]): pair for pair in results["pairs"]}
     alone = [shown(pairs[pair]["alone"]) for pair in (("race", "lsat"), ("race", "ugpa"), ("ugpa", "lsat"))]
     assert all(
-        value == pytest.approx(-0.2) for i, row in enumerate(results["agreed"]["correlation"]) for value in row[:i]
+        value == pytest.approx(-0.2) for i, row in enumerate(results["details"]["correlation"]) for value in row[:i]
     )
     assert {tuple(f["pairs"][0]): f["verdict"] for f in results["check"]["alone"]}["ugpa", "lsat"] == "cannot matter"
     said("What breaks it?", "\N{MINUS SIGN}0.2", *alone, shown(pairs["ugpa", "lsat"]["forbidden"]))
 
 
 def test_groups_are_the_audits(results):
-    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["agreed"]["p_max"])
+    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["details"]["p_max"])
     change = {group["group"]: group["difference"] for group in point["groups"]}
     assert change["non-White"] < 0 < change["White"]
     largest = results["by_group"][0]["q100"]
@@ -86,7 +86,7 @@ def test_assumptions_and_other_specifications_are_the_audits(results):
     worst = [check["cfu"] for check in results["specification_checks"]]
     assert all(check["cfu"] > check["blind"] for check in results["specification_checks"])
     rows = {group["level"]: group["rows"] for group in results["data"]["groups"]}
-    facts = [shown(results["data"]["rows"]), shown(rows["non-White"]), results["agreed"]["reason"]]
+    facts = [shown(results["data"]["rows"]), shown(rows["non-White"]), results["details"]["reason"]]
     said("What was assumed?", *facts, shown(min(worst)), shown(max(worst)))
     assert [(e["from"], e["to"]) for e in results["graph"]["edges"]] == [
         ("race", "ugpa"),

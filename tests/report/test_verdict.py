@@ -70,7 +70,7 @@ def test_a_robust_predictor_is_called_one_and_baselines_are_compared_with_the_fa
     assert (found["weight"], found["p_max"], found["budget"]["kind"]) == (10, 0.3, "pairwise")
     assert "It is a robust one, which trades accuracy against the worst case: the best at weight 10" in text
     assert f"where the largest CFU found is {shown(found['cfu'])}" in text
-    assert found["cfu"] == pytest.approx(results["agreed"]["cfu"], rel=1e-3)  # the tolerance of its cuts
+    assert found["cfu"] == pytest.approx(results["details"]["cfu"], rel=1e-3)  # the tolerance of its cuts
     assert "from the audited ones" not in text
     assert "distance from the fair predictor's predictions" in text
 
@@ -82,7 +82,7 @@ def test_reaching_a_baselines_distance_is_not_called_being_as_unfair_as_it(demon
     blind = next(other for other in results["comparison"] if other["predictor"] == "blind")
     like = f"as unfair as the blind baseline itself from p_max {shown(blind['as_unfair_from'])} on"
     assert like in text
-    assert blind["cfu_worst"] > 10 * results["agreed"]["cfu"]  # at the audited predictor's worst correlation
+    assert blind["cfu_worst"] > 10 * results["details"]["cfu"]  # at the audited predictor's worst correlation
 
 
 def test_a_baseline_that_is_never_reached_is_said_not_to_be(plain):
@@ -152,7 +152,7 @@ def test_no_page_speaks_of_law_or_of_more_than_it_shows(plain, raw, demonstratio
 
 
 def test_a_reason_that_is_a_sentence_ends_once(plain):
-    results = {**plain, "agreed": {**plain["agreed"], "reason": "The board has agreed on it."}}
+    results = {**plain, "agreed": {**plain["details"], "reason": "The board has agreed on it."}}
     assert "The board has agreed on it. " in read(results)
     assert "it.." not in read(results)
 

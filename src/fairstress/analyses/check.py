@@ -226,7 +226,7 @@ def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     if isinstance(fitted.claim.view, RawColumns):
         return "The rules are about predictors on residuals; this one looks at the columns themselves."
     if any(protected in pair for pair in pairs):
-        return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
+        return f"The rules assume that {protected} shares no hidden cause with a feature; here it may."
     if fitted.graph.fair_edges:
         return f"The rules are about the total effect of {protected}, not about single paths."
     claim = fitted.claim
