@@ -275,12 +275,8 @@ def test_a_graph_with_many_layers_keeps_its_letters_and_scrolls(browser, law_pag
     names = [f"x{i}" for i in range(1, 11)]
     chain = [{"from": a, "to": b, "fair": False} for a, b in pairwise(["race", *names])]
     results["graph"] |= {"features": names, "variables": names, "edges": chain, "pairs": []}
-<<<<<<< HEAD
     for part in ("curve", "details", "conclusion", "benchmarks", "marks"):
         results[part] = None
-=======
-    results["curve"] = results["details"] = results["benchmarks"] = results["marks"] = None
->>>>>>> pagetests
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html", width=375)
     drawn = script(browser, "return document.querySelector('#graph svg').getBoundingClientRect().width")
@@ -294,12 +290,8 @@ def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_pa
     arrows = [("race", "u"), ("race", "v"), ("race", "w"), ("u", "w")]
     edges = [{"from": a, "to": b, "fair": False} for a, b in arrows]
     results["graph"] |= {"features": ["u", "v", "w"], "variables": ["u", "v", "w"], "edges": edges, "pairs": []}
-<<<<<<< HEAD
     for part in ("curve", "details", "conclusion", "benchmarks", "marks"):
         results[part] = None
-=======
-    results["curve"] = results["details"] = results["benchmarks"] = results["marks"] = None
->>>>>>> pagetests
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html")
     through = """

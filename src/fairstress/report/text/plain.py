@@ -341,13 +341,7 @@ def _sampling(words: Words) -> str:
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
     if lower is None or not at:
         return ""
-<<<<<<< HEAD
-    return f"Allowing for sampling error, a correlation of {number(lower, 3)} might do."
-=======
-    return (
-        f"Allowing for sampling error, {words.strength(lower, 3)} instead of {words.strength(at, 3)} might be enough."
-    )
->>>>>>> pagetests
+    return f"Allowing for sampling error, {words.strength(lower, 3)} might be enough."
 
 
 def _then(words: Words) -> str:
@@ -378,11 +372,7 @@ def _who(words: Words) -> str:
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
     more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
-<<<<<<< HEAD
-    text = f"At worst, predictions for {words.group(first)} would be {listed([where, *more])}."
-=======
-    text = f"In that worst case, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
->>>>>>> pagetests
+    text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
     return f"{text} {_loses(words, named)}"
 
 
@@ -404,11 +394,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-<<<<<<< HEAD
-        f"On the graph below{fair}, and on hidden causes that are additive, Gaussian and act only where it allows. "
+        f"On the graph{fair}, and on taking hidden causes as additive Gaussian and acting only where it allows. "
         "It does not show that they exist."
-=======
-        f"On the graph{fair}, and on taking hidden causes as additive Gaussian and acting only where the graph allows "
-        "them. It does not show that such causes exist."
->>>>>>> pagetests
     )
