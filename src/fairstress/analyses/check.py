@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.absorption import Proof, listed, polynomial_of, prove
-from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
@@ -57,7 +57,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """The verdict on some pairs, free together and all others at 0.
 
     Examples

@@ -21,6 +21,7 @@ from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import of_everyone, shares_at
 from fairstress.analyses.groups import mean_predictions_at
 from fairstress.analyses.plausibility import Plausibility, plausibility
+from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
@@ -50,7 +51,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Causes:
+class Causes(Shown):
     """How much one hidden cause would have to explain to make the audited predictor as unfair as a baseline.
 
     Examples
@@ -67,7 +68,7 @@ class Causes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conclusion:
+class Conclusion(Shown):
     """From which strength on the audited predictor is as unfair as leaving the attribute out; what happens there.
 
     Examples

@@ -341,9 +341,7 @@ def _sampling(words: Words) -> str:
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
     if lower is None or not at:
         return ""
-    return (
-        f"Allowing for sampling error, {words.strength(lower, 3)} instead of {words.strength(at, 3)} might be enough."
-    )
+    return f"Allowing for sampling error, {words.strength(lower, 3)} might be enough."
 
 
 def _then(words: Words) -> str:
@@ -373,8 +371,8 @@ def _who(words: Words) -> str:
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
-    more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
-    text = f"In that worst case, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
+    more = [f"{words.amount(g['difference'])} {_side(g)} for {words.group(g)}" for g in others]
+    text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
     return f"{text} {_loses(words, named)}"
 
 
@@ -396,6 +394,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the graph{fair}, and on taking hidden causes as additive Gaussian and acting only where the graph allows "
-        "them. It does not show that such causes exist."
+        f"On the graph{fair}, and on hidden causes that are additive Gaussian and act only where it allows. "
+        "This does not show that they exist."
     )
