@@ -243,6 +243,8 @@ class Solver:
     def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
         """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
         (problem,) = self._problems(p_max, None)
+        if problem.members.is_point:  # which leaves nothing to climb
+            return self(p_max)
         known = [(problem.members.point(one.correlation.to_numpy()), one.p_max) for one in neighbours]
         grown = [p * (p_max / size) for p, size in known if size > 0]
         with one_thread:
