@@ -149,7 +149,8 @@ def test_a_predictor_that_is_several_times_as_unfair_already_is_said_to_be(law_f
     results = report_results(audit.report(None, 0.1, sizes=(0, 0.1), **SMALL))
     found = results["conclusion"]
     blind = audit.cfu({}, baseline="blind")
-    assert found["ratio_model_a"] == pytest.approx(np.sqrt(audit.cfu({}) / blind)) > 2
+    assert found["ratio_model_a"] == pytest.approx(np.sqrt(audit.cfu({}) / blind))
+    assert found["ratio_model_a"] > 2
     assert found["p_max"] == 0
     times = f"{shown(found['ratio_model_a'], 2)} times as"
     assert f"{times} much as one of a predictor that simply leaves race out" in as_text(first_screen(results).headline)
@@ -177,13 +178,12 @@ def test_no_summary_gives_a_point_of_the_grid_for_what_one_cause_must_explain(la
 def impossible() -> dict[str, Any]:
     """Most people have the lowest value, which the other world shifts."""
     rng = np.random.default_rng(0)
-    woman = rng.integers(0, 2, 3000)
-    gain = np.round(np.exp(8 + rng.standard_normal(woman.size)))
-    x = np.where(rng.random(woman.size) < 0.95 - 0.05 * woman, 0, gain)
-    frame = pd.DataFrame({"sex": np.where(woman, "woman", "man"), "x": np.where(woman, x, 0.5 * x)})
-    frame["y"] = 1e-4 * frame["x"] + rng.standard_normal(woman.size)
+    woman = (np.arange(3000) % 10 != 0).astype(int)
+    x = np.where(rng.random(3000) < 0.8, 0.0, rng.exponential(1 + 2.0 * woman))
+    frame = pd.DataFrame({"sex": np.where(woman, "woman", "man"), "x": x})
+    frame["y"] = 0.1 * x + rng.standard_normal(3000)
     graph = fs.CausalGraph.parse("sex -> x; sex <-> x", protected="sex", outcome="y")
-    given = {"degrees": {"x": 1}, "penalty": 0, "kinds": {"x": "number"}, "higher_is": "better", "random_state": 0}
+    given = {"degrees": {"x": 1}, "penalty": 0, "higher_is": "better", "random_state": 0}
     audit = fs.Audit.fit(frame, graph, **given)
     return report_results(audit.report(None, 0.2, sizes=(0, 0.2), **SMALL))
 
