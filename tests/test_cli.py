@@ -299,7 +299,7 @@ def test_the_table_of_columns_fits_a_terminal_and_steers_none(tmp_path):
 
 
 def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
-    asked = 'p_max = 0.2\nreason = "the board's"\nsizes = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
+    asked = 'p_max = 0.2\nreason = "so"\nsizes = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
     (folder / "audit.toml").write_text(f"{SETTINGS}\n[report]\n{asked}")
     result = call("run", folder / "audit.toml", "--report", folder / "page.html")
     assert result.exit_code == 0, result.stderr

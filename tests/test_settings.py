@@ -142,7 +142,7 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
     settings.write_text(
         f"{HEAD}\n"
         '[options]\npenalty = 1.0\npredictor = {model = "model.joblib", input = "features"}\n'
-        "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\n"
+        "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\nthorough = true\n"
     )
     result = CliRunner().invoke(main, ["run", str(settings), "--report", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.stderr

@@ -242,6 +242,8 @@ class Solver:
 
     def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
         """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
+        if all(problem.members.is_point for problem in self._problems(p_max, None)):  # which leaves nothing to climb
+            return self(p_max)
         known = [(one.correlation.to_numpy(), one.p_max) for one in neighbours]
         unit = np.eye(len(self.variables))
         grown = [unit + (P - unit) * (p_max / size) for P, size in known if size > 0]

@@ -371,7 +371,7 @@ def _who(words: Words) -> str:
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
-    more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
+    more = [f"{words.amount(g['difference'])} {_side(g)} for {words.group(g)}" for g in others]
     text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
     return f"{text} {_loses(words, named)}"
 
@@ -394,6 +394,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the graph{fair}, and on taking hidden causes as additive Gaussian and acting only where it allows. "
-        "It does not show that they exist."
+        f"On the graph{fair}, and on hidden causes that are additive Gaussian and act only where it allows. "
+        "This does not show that they exist."
     )
