@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.cells import quoted
-from fairstress.inputs.kinds import CATEGORY, ORDERED
+from fairstress.inputs.kinds import ATOM, CATEGORY, ORDERED
 from fairstress.inputs.notation import write_text
 from fairstress.inputs.survey import CONSTANT, NESTED, Column, Survey
 
@@ -39,7 +39,7 @@ def draft_settings(
         _check_name(name, found)
     parts = [
         _head(found, data, target),
-        _ends(protected, outcome),
+        _ends(found, protected, outcome),
         _graph(found, protected, outcome),
         _WORDS,
         "\n".join(_data(found, os.path.relpath(data, target.parent))),
@@ -78,11 +78,15 @@ def _head(found: Survey, data: Path, target: Path) -> str:
     )
 
 
-def _ends(protected: Sequence[str], outcome: str | None) -> str:
+def _ends(found: Survey, protected: Sequence[str], outcome: str | None) -> str:
+    kind = next((column.kind for column in found.columns if column.name == outcome), None)
+    predicted = "a number, or two values"
+    if kind is not None and len(kind.levels) == 2:
+        predicted = f"the probability of {_in_comment(str(kind.levels[-1]))}"
     shown = toml(protected[0]) if len(protected) == 1 else quoted(protected) if protected else '""'
     return (
         f"protected = {shown}  # the attribute that would be different; a list of columns is one attribute together\n"
-        f"outcome = {toml(outcome or '')}  # what is predicted: a number, or two values"
+        f"outcome = {toml(outcome or '')}  # what is predicted: {predicted}"
     )
 
 
@@ -120,7 +124,8 @@ def _data(found: Survey, path: str) -> Iterator[str]:
 def _options(found: Survey) -> Iterator[str]:
     yield "[options]"
     if found.incomplete:
-        yield f"# {found.incomplete:,} of {found.rows:,} rows lack a value in some column. Who lacks one that the graph"
+        lack = "lacks" if found.incomplete == 1 else "lack"
+        yield f"# {found.incomplete:,} of {found.rows:,} rows {lack} a value in some column. Who lacks one that the graph"
         yield '# names is left out, and reports say how many of each group; with "refuse" the audit stops instead.'
         yield 'missing = "drop"'
     yield "random_state = 0"
@@ -151,9 +156,16 @@ def _column(column: Column) -> Iterator[str]:
         if column.kind.name in (CATEGORY, ORDERED) and 2 < len(column.kind.levels) <= MOST_LEVELS:
             order = "lowest first, if they have an order" if column.kind.name == CATEGORY else "lowest first"
             yield f"# levels = {_levels(column)}  # {order}"
+        if column.kind.is_number and (zeros := _share_of_zeros(column)) > ATOM:
+            yield f'# kind = "zero or log"  # or this, since {100 * zeros:.0f} % are 0 and none is below'
     yield f"# label = {toml(column.name)}"
     if column.kind is None or column.kind.is_number:
         yield '# unit = ""'
+
+
+def _share_of_zeros(column: Column) -> float:
+    """The share of zeros where no value is below; 0 elsewhere."""
+    return float((column.known == 0).mean()) if column.known.min() == 0 else 0.0
 
 
 def _described(column: Column) -> str:
