@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
@@ -152,20 +153,21 @@ _COLUMNS = """\
 def _column(column: Column) -> Iterator[str]:
     yield f"[columns.{_key(column.name)}]  # {_described(column)}"
     if column.kind is not None:
-        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}"
+        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}{_of_zeros(column)}"
         if column.kind.name in (CATEGORY, ORDERED) and 2 < len(column.kind.levels) <= MOST_LEVELS:
             order = "lowest first, if they have an order" if column.kind.name == CATEGORY else "lowest first"
             yield f"# levels = {_levels(column)}  # {order}"
-        if column.kind.is_number and (zeros := _share_of_zeros(column)) > ATOM:
-            yield f'# kind = "zero or log"  # or this, since {100 * zeros:.0f} % are 0 and none is below'
     yield f"# label = {toml(column.name)}"
     if column.kind is None or column.kind.is_number:
         yield '# unit = ""'
 
 
-def _share_of_zeros(column: Column) -> float:
-    """The share of zeros where no value is below; 0 elsewhere."""
-    return float((column.known == 0).mean()) if column.known.min() == 0 else 0.0
+def _of_zeros(column: Column) -> str:
+    """Another kind to try for a number that is 0 for many and below for none."""
+    if column.kind is None or not column.kind.is_number or column.known.min() != 0:
+        return ""
+    share = float((column.known == 0).mean())
+    return f'; try "zero or log", since {100 * share:.0f} % are 0' if share > ATOM else ""
 
 
 def _described(column: Column) -> str:
@@ -186,6 +188,37 @@ def _levels(column: Column) -> str:
     """Levels as a settings file has them: numbers as numbers, all else as text."""
     levels = column.kind.levels if column.kind else ()
     return json.dumps([v if isinstance(v, bool | int | float | str) else str(v) for v in levels], ensure_ascii=False)
+
+
+# ---------------------------------------------------------------- advice
+
+
+_KINDS = re.compile(r"kinds=\{'(.+?)': (\[[^]]*\]|'[^']*')\}")
+_Said = TypeVar("_Said")
+
+
+def in_settings(said: _Said) -> _Said:
+    """Advice on kinds as a settings file has it, in a text or in all texts of saved results.
+
+    Examples
+    --------
+    >>> in_settings("try kinds={'pay': 'zero or log'}.")
+    'try kind = "zero or log" under [columns.pay].'
+    """
+    rewritten: Any = said
+    if isinstance(said, str):
+        rewritten = _KINDS.sub(_line, said)
+    elif isinstance(said, dict):
+        rewritten = {key: in_settings(value) for key, value in said.items()}
+    elif isinstance(said, list):
+        rewritten = [in_settings(value) for value in said]
+    return cast(_Said, rewritten)
+
+
+def _line(advice: re.Match[str]) -> str:
+    name, kind = advice.groups()
+    said = f"levels = {kind}" if kind.startswith("[") else f"kind = {toml(kind[1:-1])}"
+    return f"{said} under [columns.{_key(name)}]"
 
 
 def _in_comment(text: str) -> str:

@@ -171,7 +171,7 @@ def _feature(
     if outside > BAD:
         sentence = (
             f"{_percent(outside)} of {who} have a counterfactual '{equation.feature}' outside {low:g} to {high:g}, "
-            f"where all observed values lie: what is said of them rests on {who} who cannot exist. "
+            f"where all observed values lie: what is said of them rests on {who} that cannot exist. "
             f"{_advice(fitted, equation, few)}"
         )
     elif off is not None and off > BAD and few:

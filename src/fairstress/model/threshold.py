@@ -86,10 +86,10 @@ class ThresholdSystem:
         """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
 
         Solves ``F_zz v = c_z`` at each fit; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``,
-        ``k`` and v.
+        ``k`` and v. Those by entries that the pairs tie to A by no chain are left at what the tied features add.
         """
         z, at = self._stacked(fits)
-        sums = self._sums(z, at, every=True)  # derivatives by entries of P that are 0, too
+        sums = self._sums(z, at)
         v = self._adjoint(z, at, sums, c_w)
         return at.shape.pull_back(*self._slopes(z, v, at, sums))
 
@@ -170,10 +170,10 @@ class ThresholdSystem:
         H += 2 * q[:, :, None] * rows.curvature * q[:, None, :]
         return F, g, H
 
-    def _sums(self, z: Array, at: Place, *, every: bool = False) -> Sums:
+    def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
         (g, d), seen = z.shape, self._seen
-        if every or seen.size == d or np.delete(at.q, seen, axis=1).any():
+        if seen.size == d or np.delete(at.q, seen, axis=1).any():
             return self._added_up(at.q * z, self.columns())
         few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
         slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
