@@ -146,7 +146,7 @@ class Words:
     def one_cause(self) -> bool:
         """Whether budgets are of what one cause explains, and not of correlations."""
         details = self.r.get("details")
-        return bool(details) and details["budget"]["kind"] == "single cause"
+        return details is not None and details["budget"]["kind"] == "single cause"
 
     @property
     def strength_is(self) -> str:
