@@ -129,6 +129,45 @@ def test_kinds_are_those_that_an_audit_would_take_columns_for(people, tmp_path):
         assert (str(found[name]), found[name].reason) == (row["kind"], row["reason"])
 
 
+@pytest.fixture
+def gains(tmp_path):
+    """A table with a gain that most do not have, and an outcome in words; its settings, filled in."""
+    rng = np.random.default_rng(0)
+    sex, gain = rng.choice(["f", "m"], 300), np.where(np.arange(300) % 10 < 7, 0, rng.integers(1, 9000, 300))
+    credit = np.where(rng.random(300) < 0.4 + 0.2 * (sex == "m"), "good", "bad")
+    job = rng.choice(["cook", "nurse", "driver"], 300)
+    pd.DataFrame({"sex": sex, "gain": gain, "credit": credit, "job": job}).to_csv(tmp_path / "raw.csv", index=False)
+    target = tmp_path / "audit.toml"
+    call("new", tmp_path / "raw.csv", "-o", target, "--protected", "sex", "--outcome", "credit")
+    target.write_text(target.read_text().replace('graph = ""', 'graph = "sex -> gain; sex <-> gain"'))
+    return target
+
+
+def test_the_draft_says_what_is_predicted_and_where_many_are_zero(gains):
+    text = gains.read_text()
+    assert 'outcome = "credit"  # what is predicted: the probability of good' in text
+    assert re.search(r'# kind = "number"  # a guess: .* distinct values; try "zero or log", since 70 % are 0\n', text)
+
+
+def test_advice_on_the_command_line_is_given_as_a_settings_file_has_it(gains):
+    said = " ".join(call("check", gains).stdout.split())
+    assert 'kind = "zero or log" under [columns.gain]' in said
+    assert "kinds=" not in said
+    gains.write_text(gains.read_text().replace("sex -> gain;", "sex -> gain, job;"))
+    refused = call("check", gains).stderr
+    assert "give its levels in order, levels = [...] under [columns.job], merge them to two" in refused
+
+
+def test_a_run_with_a_report_speaks_of_commands_and_of_settings(gains):
+    gains.write_text(gains.read_text().replace("[report]", "[report]\nsizes = [0, 0.3]"))
+    result = call("run", gains, "--report", gains.with_name("page.html"))
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 25
+    assert lines[-1].startswith("More: fairstress run ")
+    assert "kinds=" not in result.stdout + gains.with_name("page.html").read_text()
+
+
 def test_settings_that_are_there_are_not_overwritten_unless_forced(raw, tmp_path):
     target = tmp_path / "audit.toml"
     target.write_text("mine")

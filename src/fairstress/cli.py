@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,7 +28,9 @@ class _Group(click.Group):
             with _warnings_as_lines():
                 return super().invoke(ctx)
         except FairstressError as problem:
-            click.echo(f"fairstress: {printable(str(problem))}", err=True)
+            from fairstress.draft import in_settings
+
+            click.echo(f"fairstress: {printable(in_settings(str(problem)))}", err=True)
             ctx.exit(2)
 
 
@@ -115,22 +118,28 @@ def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | Non
 @click.option("--details", is_flag=True, help="Print models, predictors, profiles and the curve too.")
 def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool, details: bool) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
+    from fairstress.draft import in_settings
     from fairstress.report.html.page import write_page
     from fairstress.report.json import report_results, results, write_results
+    from fairstress.report.text.brief import brief
     from fairstress.settings import read_settings
 
     plan, quiet = read_settings(settings), quiet or as_json
     with _progress("fit of the models") as progress:
         audit = plan.fit(progress)
+    wanted = report is not None or plan.report is not None
+    left = wanted and plan.grid is None and plan.pairs == audit.graph.pairs  # to the report, whose grid is coarser
     profiles = []
-    for pair in plan.pairs:
+    for pair in () if left else plan.pairs:
         with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
             profiles.append(audit.profile(pair, plan.grid, progress=progress))
-    if report or plan.report is not None:
+    if wanted:
         with _progress("worst cases") as progress:
-            data = audit.report(**(plan.report or {}), profiles=profiles, progress=progress)
-        said, in_full = data.summary, [data.curve.summary]
-        content = report_results(data, source=plan.source())
+            data = audit.report(**(plan.report or {}), profiles=None if left else profiles, progress=progress)
+        profiles = list(data.profiles)
+        content = in_settings(report_results(data, source=plan.source()))
+        said: Callable[[], str] = partial(brief, content, _MORE.format(settings))
+        in_full = [data.curve.summary]
     else:
         said, in_full = audit.summary, []
         content = results(audit, profiles, source=plan.source())
@@ -150,6 +159,9 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
         click.echo(f"Report written to {report}", err=True)
 
 
+_MORE = "More: fairstress run {0} --details and fairstress check {0}; --report writes a page."
+
+
 @main.command()
 @click.argument("settings", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of prose.")
@@ -157,6 +169,7 @@ def check(settings: Path, as_json: bool) -> None:
     """Say what columns are taken for in the TOML file SETTINGS, and what its pairs can do to CFU, before any curve."""
     import json
 
+    from fairstress.draft import in_settings
     from fairstress.report.json import check_results
     from fairstress.report.text.columns import aligned, describe_columns
     from fairstress.settings import read_settings
@@ -164,11 +177,11 @@ def check(settings: Path, as_json: bool) -> None:
     plan = read_settings(settings)
     with _progress("fit of the models") as progress:
         audit = plan.fit(progress)
-    columns, notes = describe_columns(audit, plan.options), audit.notes
+    columns, notes = describe_columns(audit, plan.options), in_settings(list(audit.notes))
     verdicts = _verdicts(audit)
     if as_json:
         found = {"together": None, "alone": []} if isinstance(verdicts, str) else check_results(verdicts)
-        click.echo(json.dumps({"columns": columns, "notes": list(notes), **found}, indent=2))
+        click.echo(json.dumps({"columns": columns, "notes": notes, **found}, indent=2))
         return
     last = fill(verdicts) if isinstance(verdicts, str) else verdicts.summary()
     click.echo("\n\n".join(["What columns are taken for", aligned(columns), *map(fill, notes), last]))

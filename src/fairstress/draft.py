@@ -7,12 +7,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
 from fairstress.errors import SettingError, did_you_mean
 from fairstress.inputs.cells import quoted
-from fairstress.inputs.kinds import CATEGORY, ORDERED
+from fairstress.inputs.kinds import ATOM, CATEGORY, ORDERED
 from fairstress.inputs.notation import write_text
 from fairstress.inputs.survey import CONSTANT, NESTED, Column, Survey
 
@@ -39,7 +40,7 @@ def draft_settings(
         _check_name(name, found)
     parts = [
         _head(found, data, target),
-        _ends(protected, outcome),
+        _ends(found, protected, outcome),
         _graph(found, protected, outcome),
         _WORDS,
         "\n".join(_data(found, os.path.relpath(data, target.parent))),
@@ -78,11 +79,15 @@ def _head(found: Survey, data: Path, target: Path) -> str:
     )
 
 
-def _ends(protected: Sequence[str], outcome: str | None) -> str:
+def _ends(found: Survey, protected: Sequence[str], outcome: str | None) -> str:
+    kind = next((column.kind for column in found.columns if column.name == outcome), None)
+    predicted = "a number, or two values"
+    if kind is not None and len(kind.levels) == 2:
+        predicted = f"the probability of {_in_comment(str(kind.levels[-1]))}"
     shown = toml(protected[0]) if len(protected) == 1 else quoted(protected) if protected else '""'
     return (
         f"protected = {shown}  # the attribute that would be different; a list of columns is one attribute together\n"
-        f"outcome = {toml(outcome or '')}  # what is predicted: a number, or two values"
+        f"outcome = {toml(outcome or '')}  # what is predicted: {predicted}"
     )
 
 
@@ -120,8 +125,9 @@ def _data(found: Survey, path: str) -> Iterator[str]:
 def _options(found: Survey) -> Iterator[str]:
     yield "[options]"
     if found.incomplete:
-        yield f"# {found.incomplete:,} of {found.rows:,} rows lack a value in some column. Who lacks one that the graph"
-        yield '# names is left out, and reports say how many of each group; with "refuse" the audit stops instead.'
+        lack = "lacks" if found.incomplete == 1 else "lack"
+        yield f"# {found.incomplete:,} of {found.rows:,} rows {lack} a value in some column. Who lacks one that the"
+        yield '# graph names is left out, and reports say how many of each group; with "refuse" the audit stops instead.'
         yield 'missing = "drop"'
     yield "random_state = 0"
     yield "# reference = ...  # the level that others are compared with; without it the last in sorted order"
@@ -147,13 +153,21 @@ _COLUMNS = """\
 def _column(column: Column) -> Iterator[str]:
     yield f"[columns.{_key(column.name)}]  # {_described(column)}"
     if column.kind is not None:
-        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}"
+        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}{_of_zeros(column)}"
         if column.kind.name in (CATEGORY, ORDERED) and 2 < len(column.kind.levels) <= MOST_LEVELS:
             order = "lowest first, if they have an order" if column.kind.name == CATEGORY else "lowest first"
             yield f"# levels = {_levels(column)}  # {order}"
     yield f"# label = {toml(column.name)}"
     if column.kind is None or column.kind.is_number:
         yield '# unit = ""'
+
+
+def _of_zeros(column: Column) -> str:
+    """Another kind to try for a number that is 0 for many and below for none."""
+    if column.kind is None or not column.kind.is_number or column.known.min() != 0:
+        return ""
+    share = float((column.known == 0).mean())
+    return f'; try "zero or log", since {100 * share:.0f} % are 0' if share > ATOM else ""
 
 
 def _described(column: Column) -> str:
@@ -174,6 +188,37 @@ def _levels(column: Column) -> str:
     """Levels as a settings file has them: numbers as numbers, all else as text."""
     levels = column.kind.levels if column.kind else ()
     return json.dumps([v if isinstance(v, bool | int | float | str) else str(v) for v in levels], ensure_ascii=False)
+
+
+# ---------------------------------------------------------------- advice
+
+
+_KINDS = re.compile(r"kinds=\{'(.+?)': (\[[^]]*\]|'[^']*')\}")
+_Said = TypeVar("_Said")
+
+
+def in_settings(said: _Said) -> _Said:
+    """Advice on kinds as a settings file has it, in a text or in all texts of saved results.
+
+    Examples
+    --------
+    >>> in_settings("try kinds={'pay': 'zero or log'}.")
+    'try kind = "zero or log" under [columns.pay].'
+    """
+    rewritten: Any = said
+    if isinstance(said, str):
+        rewritten = _KINDS.sub(_line, said)
+    elif isinstance(said, dict):
+        rewritten = {key: in_settings(value) for key, value in said.items()}
+    elif isinstance(said, list):
+        rewritten = [in_settings(value) for value in said]
+    return cast(_Said, rewritten)
+
+
+def _line(advice: re.Match[str]) -> str:
+    name, kind = advice.groups()
+    said = f"levels = {kind}" if kind.startswith("[") else f"kind = {toml(kind[1:-1])}"
+    return f"{said} under [columns.{_key(name)}]"
 
 
 def _in_comment(text: str) -> str:

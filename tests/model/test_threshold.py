@@ -177,12 +177,44 @@ def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own
 def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_are_kept(monkeypatch):
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim  # three blocks
     kept = claim.system.fits(P[None], claim.model_a, check_minima=False)[0]
-    assert len(claim.system._columns) == 3
+    assert len(claim.system._columns) == 3  # all are seen: each feature is tied to the attribute
     monkeypatch.setattr(threshold, "KEPT", 0)
     system = ThresholdSystem(claim.system.features, claim.design, claim.rows)
     anew = system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert not system._columns
     np.testing.assert_array_equal(anew.weights, kept.weights)
+
+
+def test_columns_of_features_that_no_chain_of_pairs_ties_to_the_attribute_change_no_fit():
+    text = "a -> x, z, u, v; x -> u; u -> v; a <-> x; x <-> z; u <-> v"
+    graph = fs.CausalGraph.parse(text, protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, random_state=3).frame
+    claim = fs.Audit.fit(frame, graph, max_degree=1, penalty=2.0, **OPTIONS).fitted.claim
+    system = claim.system
+    assert system.pairs == ((0, 1), (1, 2), (3, 4))
+    assert {*system.members[system._seen[system._seen < system.members.size]]} == {0, 1}  # x and z, not u and v
+    tied = np.eye(5)
+    for (j, k), p in zip(system.pairs, (0.5, -0.3, 0.6), strict=True):
+        tied[j, k] = tied[k, j] = p
+    every = ThresholdSystem(system.features, system.design, system.rows)
+    one, other = (s.fits(tied[None], claim.model_a, check_minima=True)[0] for s in (system, every))
+    assert not every._seen_columns
+    assert system._seen_columns[0].B.shape[1] < every._columns[0].B.shape[1]
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-13)
+    c_w = np.random.default_rng(0).standard_normal((1, one.weights.size))
+    ours, theirs = (s.correlation_gradients([other], c_w)[0] for s in (system, every))
+    for j, k in system.pairs:
+        assert ours[j, k] + ours[k, j] == pytest.approx(theirs[j, k] + theirs[k, j], rel=1e-9)
+
+
+def test_a_correlation_beyond_the_graphs_pairs_is_fitted_with_all_columns():
+    claim = fitted(fs.CausalGraph.parse("a -> x, z; a <-> x", protected="a", outcome="y")).fitted.claim
+    beyond = np.eye(3)
+    beyond[0, 2] = beyond[2, 0] = 0.5
+    every = ThresholdSystem(claim.system.features, claim.design, claim.rows)
+    one, other = (s.fits(beyond[None], claim.model_a, check_minima=False)[0] for s in (claim.system, every))
+    np.testing.assert_array_equal(one.weights, other.weights)
 
 
 @pytest.mark.parametrize("binary", [True, False], ids=["two-valued", "numeric"])

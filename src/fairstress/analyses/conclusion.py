@@ -35,6 +35,7 @@ from fairstress.progress import Steps
 BLIND = "blind"  # the baseline that leaves the protected attribute out
 CAP = 0.9  # share of the protected attribute's error that a strong cause of it may explain
 LARGEST_SHARE = 0.9  # of every error, up to which one hidden cause is tried
+SEARCHED = 5  # budgets at which predictors are compared by a search of their own, about
 QUICK = (0.0, 0.2, 0.4, 0.6)  # budgets of a summary
 SHARES = (0.1, 0.3, 0.6, LARGEST_SHARE)
 
@@ -189,10 +190,24 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
     except SettingError:  # a baseline that has no CFU
         return None, _compared(fitted, [curve.points[0] for _ in steps.each(sizes)][:1])
     compare.explore(sizes[-1])
+    points = _along(compare, sizes, steps)
+    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
+
+
+def _along(compare: Solver, sizes: Sequence[float], steps: Steps) -> list[WorstCase]:
+    """The worst comparison within ascending budgets: some are searched, those between are followed from both sides."""
+    every = max(1, len(sizes) // SEARCHED) if compare.follows else 1
+    found: dict[float, WorstCase] = {}
+    for size in [*sizes[:-1:every], sizes[-1]]:
+        found[size] = compare(size, list(found.values())[-1:])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
-        points.append(compare(size, points[-1:]))
-    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
+        if size not in found:
+            larger = next(found[other] for other in sizes if other > size and other in found)
+            followed = compare.follow(size, [points[-1], larger])
+            found[size] = followed if followed.value >= points[-1].value else replace(points[-1], p_max=size)
+        points.append(found[size])
+    return points
 
 
 def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:

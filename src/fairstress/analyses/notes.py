@@ -20,9 +20,9 @@ WIDER = 1.2  # ratio of residual deviations between groups
 
 
 def notes(fitted: Fitted) -> tuple[str, ...]:
-    """Sentences, each with the kind to try or the way out."""
+    """Sentences, each with the kind to try or the way out; first who cannot exist, last what was asked for."""
     table = fitted.table
-    found = [*fitted.settings.prepared, *([table.dropped.sentence()] if table.dropped else [])]
+    found = [*_of_plausibility(fitted), *([table.dropped.sentence()] if table.dropped else [])]
     if table.table_of is not None:
         count = int(table.table_of.max()) + 1
         found.append(f"{count} completed tables were stacked; results state how far numbers differ between them.")
@@ -31,10 +31,10 @@ def notes(fitted: Fitted) -> tuple[str, ...]:
         kind = table.kinds[equation.feature]
         own = _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
         found += own
-    found += [*_of_plausibility(fitted), *_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
+    found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
-    return tuple(found)
+    return (*found, *fitted.settings.prepared)
 
 
 def _of_plausibility(fitted: Fitted) -> list[str]:
@@ -132,8 +132,8 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
     value, share = _heap(fitted, equation)
     if share > HEAP and value != 0 and not kind.atom and equation.descends:
         yield (
-            f"{100 * share:.0f} % of people have '{name}' {value:g}, a heap that the error of a number does not make: "
-            "cut it into ordered levels, or its errors tell the groups apart."
+            f"{100 * share:.0f} % of {fitted.settings.wording.people} have '{name}' {value:g}, a heap that the error of a "
+            "number does not make: cut it into ordered levels, or its errors tell the groups apart."
         )
         return
     scale = scale_to_try(fitted, equation, shape_of(eps, weight))

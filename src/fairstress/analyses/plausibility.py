@@ -167,16 +167,16 @@ def _feature(
 ) -> FeaturePlausibility:
     low, high = _range(coding)
     few = coding.known.size <= FEW and coding.kind.is_number
-    sentence = ""
+    sentence, who = "", fitted.settings.wording.people
     if outside > BAD:
         sentence = (
-            f"{_percent(outside)} of people have a counterfactual '{equation.feature}' outside {low:g} to {high:g}, "
-            f"where all observed values lie: what is said of them rests on people who cannot exist. "
+            f"{_percent(outside)} of {who} have a counterfactual '{equation.feature}' outside {low:g} to {high:g}, "
+            f"where all observed values lie: what is said of them rests on {who} that cannot exist. "
             f"{_advice(fitted, equation, few)}"
         )
     elif off is not None and off > BAD and few:
         sentence = (
-            f"{_percent(off)} of people have a counterfactual '{equation.feature}' between the "
+            f"{_percent(off)} of {who} have a counterfactual '{equation.feature}' between the "
             f"{coding.known.size + coding.kind.atom} values that occur, which nobody can have. "
             f"{_advice(fitted, equation, few)}"
         )

@@ -22,6 +22,7 @@ SCALES = ("identity", "log", "log1p", "sqrt", "rank", "share")
 GIVEN = "given"
 AS_LEVELS = "ordered as levels"
 FEW = 10  # whole numbers with more distinct values are numbers, with fewer levels
+ATOM = 0.1  # share of people with the lowest value, 0, from which on a number may have an atom
 MOST_CATEGORIES = 50  # a text column with more is a name or a number of a person, not a cause
 
 _ZERO_OR, _BY_GROUP = "zero or ", " by group"

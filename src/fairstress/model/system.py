@@ -37,7 +37,7 @@ def make_system(
         return MixedSystem.of(design, rows, penalties, behind, pairs)
     if protected is None or protected.law.is_ordered:
         features = System(structural_moments(rows, design.equations), design.feature_of, penalties)
-        return features if protected is None else ThresholdSystem(features, design, rows)
+        return features if protected is None else ThresholdSystem(features, design, rows, tuple(pairs))
     behind = _protected_penalties(protected, penalty, penalise_constant)
     feature_of = np.concatenate([design.feature_of + 1, np.zeros(behind.size, dtype=np.intp)])
     moments = structural_moments(rows, design.equations, protected)
@@ -77,6 +77,6 @@ def system_of_batch(system: Likelihood, design: Design, rows: Rows, share: float
     if isinstance(system, ThresholdSystem):
         moments = structural_moments(rows, design.equations)
         features = System(moments, system.features.feature_of, share * system.features.penalties)
-        return ThresholdSystem(features, design, rows)
+        return ThresholdSystem(features, design, rows, system.pairs)
     moments = structural_moments(rows, design.equations, design.protected)
     return System(moments, system.feature_of, share * system.penalties)

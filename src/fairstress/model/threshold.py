@@ -11,11 +11,12 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
@@ -38,14 +39,20 @@ class ThresholdSystem:
     features: System
     design: Design
     rows: Rows
+    pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
     _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
+    _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
 
     def __post_init__(self) -> None:
         M = self.features.moments
         object.__setattr__(self, "_cross_products", np.block([[M.S, -M.C.T], [-M.C, M.G]]))
         object.__setattr__(self, "_belongs", (self.members[:, None] == np.arange(self._m)).astype(float))
+        tied = _tied_to_first(self.pairs, self._m + 1)[1:]
+        behind = np.ones(self._n_gamma, dtype=bool)
+        object.__setattr__(self, "_seen", np.flatnonzero(np.concatenate([tied[self.members], behind])))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
@@ -79,7 +86,7 @@ class ThresholdSystem:
         """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
 
         Solves ``F_zz v = c_z`` at each fit; the derivative is ``-v' dF_z/dP``, by the chain rule through ``P_xx^-1``,
-        ``k`` and v.
+        ``k`` and v. Those by entries that the pairs tie to A by no chain are left at what the tied features add.
         """
         z, at = self._stacked(fits)
         sums = self._sums(z, at)
@@ -164,10 +171,20 @@ class ThresholdSystem:
         return F, g, H
 
     def _sums(self, z: Array, at: Place) -> Sums:
-        """Add up over the rows, as many fits at once as fit into a core's cache."""
-        y, (g, d) = at.q * z, z.shape
+        """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
+        (g, d), seen = z.shape, self._seen
+        if seen.size == d or np.delete(at.q, seen, axis=1).any():
+            return self._added_up(at.q * z, self.columns())
+        few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
+        slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
+        slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
+        return Sums(few.log_cdf, slope, curvature)
+
+    def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
+        """Add up over blocks of rows, as many fits at once as fit into a core's cache."""
+        g, d = y.shape
         log_cdf, slope, curvature = np.zeros(g), np.zeros((g, d)), np.zeros((g, d, d))
-        for rows in self.columns():
+        for rows in blocks:
             size = max(1, BATCH // rows.a.size)
             for some in (slice(start, start + size) for start in range(0, g, size)):
                 t = rows.a * (y[some, None] @ rows.B.T)[:, 0]
@@ -194,20 +211,27 @@ class ThresholdSystem:
 
     def columns(self) -> Iterator[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        if self._columns:
-            yield from self._columns
+        return self._kept(self._columns, slice(None))
+
+    def _of_seen(self) -> Iterator[Columns]:
+        """Those of them from which A can be seen."""
+        return self._kept(self._seen_columns, self._seen)
+
+    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterator[Columns]:
+        if known:
+            yield from known
             return
         assert self.design.protected is not None
         blocks = []
         for block in self.rows.blocks():
             own = self.design.protected.values(block.a, block.x)
-            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])
+            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])[:, which]
             few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
             products = outer(B) if few else None
             blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
             if self.rows.a.size * B.shape[1] > KEPT:
                 yield blocks.pop()
-        self._columns[:] = blocks  # at once, so that other threads see all of them or none
+        known[:] = blocks  # at once, so that other threads see all of them or none
         yield from blocks
 
     # ------------------------------------------------------------ in and out
@@ -233,6 +257,16 @@ class ThresholdSystem:
         log_likelihood = -(deviance + n * log_det + n * m * float(np.log(2 * np.pi))) / 2
         numbers = log_likelihood.tolist(), ends.F.tolist(), ends.status
         return [Fit(*one) for one in zip(weights, -np.log(ends.z[:, :m]), P, *numbers, strict=True)]
+
+
+def _tied_to_first(pairs: Sequence[tuple[int, int]], m: int) -> NDArray[np.bool_]:
+    """(m,) which of the variables some chain of pairs ties to the first; all of them where no pairs are known."""
+    tied = np.full(m, not pairs)
+    tied[0] = True
+    for _ in range(m):  # as long as the longest chain
+        for j, k in pairs:
+            tied[[j, k]] |= tied[j] | tied[k]
+    return tied
 
 
 @dataclass(frozen=True, slots=True, eq=False)

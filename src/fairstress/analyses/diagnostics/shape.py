@@ -12,13 +12,13 @@ from fairstress.analyses.diagnostics.finding import KURTOSIS, LARGE, SKEWNESS, D
 from fairstress.analyses.diagnostics.implied import Tie
 from fairstress.analyses.diagnostics.sample import Errors, Sample
 from fairstress.claim.build import Fitted
+from fairstress.inputs.kinds import ATOM
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Equation
 
 SKEWED = 1.0  # skewness of residuals from which on a note names another kind
 HEAVY = 4.0  # their excess kurtosis
-ATOM = 0.1  # share of people with the lowest value, 0, from which on a number may have an atom
 FEWEST = 20  # people of equal weight that a shape is told from
 
 
@@ -102,7 +102,7 @@ def scale_to_try(
     x = fitted.table.units.features[equation.column].number(fitted.table.rows.x[:, equation.column])
     at_zero = float(weight[x == 0].sum() / weight.sum())
     if x.min() == 0 and at_zero > ATOM:
-        return f"{word}, and {100 * at_zero:.0f} % of people have 0", "zero or log"
+        return f"{word}, and {100 * at_zero:.0f} % of {fitted.settings.wording.people} have 0", "zero or log"
     if kind.scale != "identity":
         return (word, "rank") if kind.scale != "rank" else None
     return word, "log" if x.min() > 0 and skewness > skewed else "log1p" if x.min() == 0 and skewness > 0 else "rank"
