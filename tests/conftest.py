@@ -190,6 +190,7 @@ def hostile_results(hostile_audit: fs.Audit, made_once) -> dict[str, Any]:
             levels=levels,
             threshold=0.5,
             search=fs.Search(starts=1),
+            thorough=True,
         )
         return report_results(data, source={"file": "<u>file</u>.csv"})
 

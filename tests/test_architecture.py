@@ -20,7 +20,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## The flow")[0]
 DOORS = ("__init__.py", "__main__.py", "datasets.py")  # the public names, and the way in
 FACES = {"inputs", "analyses", "audit"}  # whose .summary(), .plot() and the like find their face in report
-BASES = {"FairstressError", "Tabular"}  # of errors, and of results that share a table's face
+BASES = {"FairstressError", "Shown", "Tabular"}  # of errors, and of results that share a face
 NOT_OURS = re.compile(
     r"^_*(brought|foreign|sturd\w*|pictured|decided|against|left_out|yardsticks?|bothways|affected|spread|dossiers?"
     r"|setups?|meet|settled?|told)$",

@@ -51,7 +51,7 @@ def test_sex_and_a_two_valued_outcome_can_be_audited():
     assert audit.fitted.claim.predictor.is_logistic
     assert 0 < audit.cfu({PAIR: 0.5}) < 0.25
     assert audit.baselines["unconstrained"].r2 >= audit.fitted.claim.predictor.r2
-    assert "predictions are probabilities of 1" in audit.summary()
+    assert "predictions are probabilities of 1" in audit.details()
 
 
 def test_features_without_parents_and_ancestors_of_the_protected_attribute_are_allowed():

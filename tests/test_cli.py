@@ -299,11 +299,11 @@ def test_the_table_of_columns_fits_a_terminal_and_steers_none(tmp_path):
 
 
 def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
-    asked = 'p_max = 0.2\nreason = "agreed"\nsizes = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
+    asked = 'p_max = 0.2\nreason = "so"\nsizes = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
     (folder / "audit.toml").write_text(f"{SETTINGS}\n[report]\n{asked}")
     result = call("run", folder / "audit.toml", "--report", folder / "page.html")
     assert result.exit_code == 0, result.stderr
-    assert "Worst case within pairwise budgets" in result.stdout
+    assert "Worst case under additive Gaussian confounding: pairwise budgets" in result.stdout
     again = call("report", folder / "audit-results.json")
     assert again.stdout == f"Report written to {folder / 'audit-results.html'}\n"
     page = (folder / "page.html").read_text()
@@ -314,7 +314,8 @@ def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
     assert written["levels"][0]["name"] == "tiny"
     assert 0 < written["levels"][0]["breaking_point"] < 0.2
     assert written["decisions"]["threshold"] == 0.1
-    assert "By the threshold" in page
+    assert "% of decisions would turn" in page.replace("</data> %", "%")
+    assert "Whose decision turns" in page
 
 
 @pytest.mark.parametrize(
@@ -356,16 +357,16 @@ def test_a_graph_that_is_no_text_is_refused(folder):
 def test_results_of_schema_one_still_give_a_page(folder):
     call("run", folder / "audit.toml", "--quiet")
     written = json.loads((folder / "audit-results.json").read_text())
-    for name in ("agreed", "check", "curve", "levels", "people", "by_group", "pairs"):
+    for name in ("details", "conclusion", "plausibility", "check", "curve", "levels", "people", "by_group", "pairs"):
         del written[name]
     for name in ("benchmarks", "comparison", "specification_checks"):
         del written[name]
-    for name in ("variables", "edges", "pairs", "predictor_looks_at"):
+    for name in ("variables", "edges", "pairs", "predictor_looks_at", "columns_used"):
         del written["graph"][name]
     del written["data"]["moved_to"]
     (folder / "old.json").write_text(json.dumps({**written, "schema": 1}))
     assert call("report", folder / "old.json").exit_code == 0
-    assert "These results hold no worst case" in (folder / "old.html").read_text()
+    assert "These results hold no verdict" in (folder / "old.html").read_text()
 
 
 def test_the_module_is_the_command_line_too():

@@ -20,7 +20,9 @@ def after(opening: str, language: str) -> str:
 
 def test_the_demonstration_says_nothing_else_and_writes_its_page(demonstration):
     assert demonstration.stderr == ""  # no progress where there is no terminal
-    assert "Within the agreed budget" in demonstration.page.read_text(encoding="utf-8")
+    page = demonstration.page.read_text(encoding="utf-8")
+    assert demonstration.stdout.startswith("Would this prediction be the same if race were different?\n")
+    assert "Would this prediction be the same if <bdi>race</bdi> were different?" in page
 
 
 @pytest.fixture

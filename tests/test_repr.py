@@ -76,7 +76,7 @@ GIVEN: dict[str, Callable[[fs.Audit], Any]] = {
     "plausibility": lambda audit: audit.plausibility(),
     "benchmarks": lambda _: fitted(WIDER).benchmarks(pairs="all"),
     "report": lambda audit: audit.report(
-        p_max=0.3, sizes=[0, 0.3], grid=[0, 0.3], threshold=0, levels={"much": (0.1, "so")}
+        p_max=0.3, sizes=[0, 0.3], grid=[0, 0.3], threshold=0, levels={"much": (0.1, "so")}, thorough=True
     ),
 }
 

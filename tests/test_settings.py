@@ -142,7 +142,7 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
     settings.write_text(
         f"{HEAD}\n"
         '[options]\npenalty = 1.0\npredictor = {model = "model.joblib", input = "features"}\n'
-        "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\n"
+        "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\nthorough = true\n"
     )
     result = CliRunner().invoke(main, ["run", str(settings), "--report", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.stderr
@@ -310,9 +310,9 @@ def test_a_budget_goes_unchanged_through_settings_report_and_saved_results(plan,
     assert [point.budget for point in found.curve.points] == [budget, budget]
     write_results(tmp_path / "saved.json", report_results(found))
     saved = read_results(tmp_path / "saved.json")
-    budgets = [saved["agreed"]["budget"], *(point["budget"] for point in saved["curve"]["points"])]
+    budgets = [saved["details"]["budget"], *(point["budget"] for point in saved["curve"]["points"])]
     assert budgets == [budget.to_dict()] * 3
-    assert settings(saved["agreed"]["budget"]).report["budget"] == budget
+    assert settings(saved["details"]["budget"]).report["budget"] == budget
 
 
 def test_a_budget_of_a_settings_file_is_the_one_within_which_the_worst_case_is_sought(plan):
@@ -435,7 +435,7 @@ def test_notes_and_saved_results_say_what_was_done_to_values_also_of_people_held
         assert known.notes[-2] == "As the settings file says, cells with '?' were read as missing values."
         assert known.notes[-1].startswith("Values of 'a' were renamed when the file was read: 1 is old (")
     assert results(audit, [])["notes"] == list(audit.notes)
-    assert "1 is old" in " ".join(audit.summary().split())
+    assert "1 is old" in " ".join(audit.details().split())
 
 
 def test_a_question_mark_that_nobody_explained_is_refused_with_the_line_to_add(raw):

@@ -49,8 +49,10 @@ from fairstress.claim.holdout import judged_on
 from fairstress.claim.measure import read_measure
 from fairstress.claim.refit import refit
 from fairstress.claim.spec import (
+    MAX_MEMORY,
     Settings,
     check_scale,
+    read_degree,
     read_degrees,
     read_mixed,
     read_ordered_residuals,
@@ -163,6 +165,7 @@ class Audit:
         predictor_degree: int | None = None,
         predictor_penalty: float | None = None,
         max_degree: int = 3,
+        max_memory: float | str = MAX_MEMORY,
         penalties: Sequence[float] | None = None,
         cv: Folds = 5,
         sample_weight: ArrayLike | None = None,
@@ -213,7 +216,11 @@ class Audit:
         predictor_degree, predictor_penalty
             Degree and penalty of the built-in predictor and of the baselines; default chosen by cross-validation.
         max_degree
-            The highest degree that cross-validation tries, default 3.
+            The highest degree that cross-validation tries, default 3; `notes` says where the terms of lower ones are
+            too many already.
+        max_memory
+            What the terms of equations, predictor and baselines may need: a number of bytes, or text such as
+            ``"1 GB"``, the default. Degrees that need more are not tried; a given one is refused.
         penalties
             What it chooses a penalty from; default ten from 1e-4 to 1e4.
         cv
@@ -308,10 +315,12 @@ class Audit:
             degrees=read_degrees(degrees, graph),
             given_degrees=frozenset(degrees or {}),
             penalty=None if penalty is None else options.not_negative(penalty, "penalty"),
-            predictor_degree=_optional(options.whole_number, predictor_degree, "predictor_degree"),
+            predictor_degree=_optional(read_degree, predictor_degree, "predictor_degree"),
             predictor_penalty=_optional(options.not_negative, predictor_penalty, "predictor_penalty"),
             penalise_constant=constant,
-            max_degree=options.whole_number(max_degree, "max_degree"),
+            max_degree=read_degree(max_degree, "max_degree"),
+            given_predictor_degree=predictor_degree is not None,
+            max_memory=options.read_bytes(max_memory, "max_memory"),
             penalties=read_penalties(penalties),
             cv=len(folds),
             mixed=read_mixed(mixed),
@@ -419,7 +428,7 @@ class Audit:
         The shape of errors, their scale by group with the CFU that it alone makes, what equations lack, independences
         that the graph implies, how alike the groups are, how well the attribute is told from errors, what equations
         explain, and what cross-validation tried. If all that is assumed is right, any alarm is raised with a
-        probability of at most 5 %, whatever hides behind the graph's pairs.
+        probability of at most 5 %, however the errors of the graph's pairs are correlated.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ def demo(output: Path) -> None:
         **as_in_the_paper,
     )
     with _progress("report") as progress:
-        data = audit.report(output, bands=100, source=law_school_source(), progress=progress)
+        data = audit.report(output, columns=["sex"], bands=100, source=law_school_source(), progress=progress)
     click.echo(data.summary())
     click.echo(f"Report written to {output}")
 

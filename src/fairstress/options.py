@@ -7,6 +7,7 @@ are short forms of the defaults: ``budget="spectral"`` is ``budget=Spectral()``.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -34,6 +35,18 @@ def whole_number(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
     return int(value)
+
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def read_bytes(value: Any, name: str) -> int:
+    """Read an amount of memory: a number of bytes, or text such as ``"1 GB"``."""
+    written = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?B)\s*", value, re.IGNORECASE) if isinstance(value, str) else None
+    amount = float(written[1]) * _UNITS[written[2].upper()] if written else _as_float(value)
+    if not 1 <= amount < math.inf:
+        raise SettingError(f"{name} is {value!r}: give a number of bytes, or text such as '1 GB'")
+    return int(amount)
 
 
 def share(value: Any, name: str, what: str = "number") -> float:

@@ -64,6 +64,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "predictor_degree": (int,),
     "predictor_penalty": (int, float),
     "max_degree": (int,),
+    "max_memory": (int, float, str),
     "penalties": (list,),
     "cv": (int, str, list),
     "penalise_constant": (bool,),

@@ -286,7 +286,7 @@ def test_rules_do_not_speak_of_single_paths_nor_of_hidden_causes_of_the_protecte
         assert findings[pairs[1:]].verdict is Verdict.CANNOT_MATTER
         for found in (findings[pairs], findings[pairs[:1]]):
             assert found.verdict is verdict
-            assert "The rules take a as sharing no hidden cause with a feature; here it may." in found.reason
+            assert "The rules assume that a shares no hidden cause with a feature; here it may." in found.reason
 
 
 def test_equations_without_a_unique_fit_are_not_judged():

@@ -315,6 +315,6 @@ def test_summaries_name_the_threshold_and_reject_no_correlation(small):
 def test_a_numeric_attribute_has_no_threshold():
     frame = simulate(TRIANGLE, 200, binary=False, random_state=1).frame
     audit = fs.Audit.fit(frame, TRIANGLE, degrees={"x": 1, "z": 1}, penalty=1.0, random_state=0, **OPTIONS)
-    assert "threshold" not in audit.summary()
+    assert "threshold" not in audit.details()
     assert not audit.profile(("a", "x"), [0.3]).reflects_threshold
     assert "threshold" not in audit.worst_case(0.3, search=fs.Search(starts=1)).summary()

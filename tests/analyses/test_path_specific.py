@@ -207,6 +207,6 @@ def test_an_unknown_way_for_mixed_features_is_refused():
 
 def test_the_summary_says_which_edges_are_called_fair_and_what_the_predictor_looks_at():
     _, audit = simulated((("a", "x"),), 300, 1)
-    text = audit.summary().replace("\n", " ")
+    text = audit.details().replace("\n", " ")
     assert "Called fair, and so not counted: influence along a -> x." in text
     assert "The predictor looks at x, residual of z and residual of v." in text

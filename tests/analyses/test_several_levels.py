@@ -184,7 +184,7 @@ def test_what_cannot_be_a_protected_attribute_is_refused(frame):
 
 
 def test_summaries_say_who_is_moved_where(audit, aged, frame):
-    text = audit.summary().replace("\n", " ")
+    text = audit.details().replace("\n", " ")
     sizes = frame["a"].value_counts()
     assert f"{sizes['red']} red (reference), {sizes['blue']} blue and {sizes['green']} green; the" in text
     assert "the counterfactual moves people to every other level" in text

@@ -50,17 +50,18 @@ def test_the_share_at_which_law_school_is_as_unfair_as_blind(law, caps, same, pa
 
 @pytest.mark.parametrize("budget", [fs.Pairwise(), fs.Spectral(), fs.SingleCause()], ids=str)
 def test_a_breaking_point_carries_what_was_found_there(small, budget):
-    point = small.breaking_point("blind", budget=budget, highest=0.5)
+    options = {"budget": budget, "highest": 0.2, "search": fs.Search(starts=2)}
+    point = small.breaking_point("blind", **options)
     assert point.budget == budget
     assert point.cfu == small.cfu(point.correlation)
     assert point.baseline_cfu == point.level == small.cfu(point.correlation, baseline="blind")
     # a search ends within a quarter of 1e-4 of the budget, along which CFU grows as its square
     assert point.cfu == pytest.approx(point.baseline_cfu, rel=1e-3)
     assert (point.loadings is not None) == isinstance(budget, fs.SingleCause)
-    by_level = small.breaking_point(point.cfu, budget=budget, highest=0.2)
+    by_level = small.breaking_point(point.cfu, **options)
     assert by_level.cfu == small.cfu(by_level.correlation) >= point.cfu
     assert by_level.baseline_cfu is None
-    named = small.breaking_point("blind", budget=budget, definition="paper", highest=0.2)
+    named = small.breaking_point("blind", definition="paper", **options)
     assert named.cfu >= named.level == small.baselines["blind"].unfairness
     assert named.baseline_cfu == small.cfu(named.correlation, baseline="blind")
 
@@ -135,7 +136,7 @@ def test_effects_bounds_and_limits_take_it_on_one_core_or_two(small):
     assert (tables[0]["low"] >= wider["low"] - 1e-9).all()
     assert (tables[0]["high"] <= wider["high"] + 1e-9).all()
     limited = [
-        small.breaking_point("blind", budget=fs.SingleCause(), bands=fs.Bootstrap(50, n_jobs=n), random_state=0)
+        small.breaking_point(0.3, budget="single cause", bands=fs.Bootstrap(50, n_jobs=n), highest=0.2, random_state=0)
         for n in (1, 2)
     ]
     assert limited[0].lower == limited[1].lower
@@ -147,6 +148,23 @@ def test_limits_of_a_curve_lie_above_it_and_full_searches_find_no_more(small):
     for point in curve.points[1:]:
         assert point.estimate.upper > point.value
     assert curve.points[-1].estimate.replication.largest_miss < 0.05  # of the value, as for other budgets
+
+
+def test_a_robust_predictor_is_less_unfair_within_the_budget_that_it_is_made_for(small):
+    robust = small.robust(0.2, 3, budget="single cause", search=fs.Search(starts=2))
+    ours, theirs = (one.worst_case(0.2, budget="single cause").value for one in (small, robust))
+    assert theirs < ours
+    assert robust.robust_predictor.cfu == pytest.approx(theirs, rel=1e-3)  # its gap is below that
+
+
+def test_a_report_has_each_pair_alone_and_all_but_one(small):
+    budget = fs.SingleCause(caps={"a": 0.3})
+    data = small.report(None, 0.1, sizes=[0, 0.1], grid=[0], budget=budget, search=fs.Search(starts=1))
+    for one in data.pairs:
+        assert one.alone.value <= data.worst.value * (1 + 1e-6)
+        assert one.forbidden.value <= data.worst.value * (1 + 1e-6)
+        assert one.forbidden.correlation.loc[one.pair] == 0
+        assert set(one.alone.clique) == set(one.pair)
 
 
 def test_pairs_can_be_taken_out_and_caps_with_them(small):

@@ -19,13 +19,16 @@ from fairstress.report.html.page import shown, write_page
 PAGES = ["law_page", "hostile_page", "user_predictor_page"]
 
 
-def load(driver, path: Path, *, width: int = 1000, scheme: str = "light") -> None:
+def load(driver, path: Path, *, width: int = 1000, scheme: str = "light", folded: bool = False) -> None:
+    """Open a page, and its parts unless they are to stay folded."""
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     look = {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", look)
     driver.get_log("browser"), driver.get_log("performance")  # those of the page before
     driver.get(path.as_uri())
+    if not folded:
+        driver.execute_script("document.querySelectorAll('details.part').forEach(part => part.open = true)")
 
 
 def script(driver, code: str, *arguments):
@@ -75,7 +78,7 @@ def test_a_dot_shows_its_values_when_pointed_at_or_focused(browser, law_page, ev
 
 def test_numbers_of_the_script_read_like_those_of_the_tables(browser, law_page, tmp_path):
     results = content_of(law_page)
-    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["agreed"]["p_max"])
+    point = next(p for p in results["curve"]["points"] if p["p_max"] == results["details"]["p_max"])
     for value, text in ((1.6154e-7, "1.615e\N{MINUS SIGN}07"), (0.25, "0.25"), (2.5e7, "2.5e+07")):
         point["cfu_unpenalised"] = value
         write_page(tmp_path / "page.html", results)
@@ -98,9 +101,11 @@ def test_arrow_keys_walk_along_the_dots(browser, law_page):
 
 def test_tables_sort_by_number_and_by_text(browser, law_page):
     load(browser, law_page)
-    get = "return [...document.querySelectorAll('#h-specification ~ .scroll tbody tr')].map(row => row.cells[{}].{})"
-    for column, what, order in ((1, "querySelector('data').value", float), (0, "textContent", str)):
-        button = browser.find_elements("css selector", "#h-specification ~ .scroll thead button")[column]
+    get = "return [...document.querySelector('#part-people table.sorts').tBodies[0].rows].map(row => row.cells[{}].{})"
+    for column, what, order in ((2, "querySelector('data').value", float), (0, "textContent", str)):
+        button = browser.find_element("css selector", "#part-people table.sorts").find_elements(
+            "css selector", "button"
+        )[column]
         for reverse in (False, True):
             script(browser, "arguments[0].click()", button)
             found = [order(value) for value in script(browser, get.format(column, what))]
@@ -134,7 +139,7 @@ def test_every_number_that_the_script_draws_is_in_the_results(browser, page):
 
 
 def test_print_shows_everything(browser, page):
-    load(browser, page)
+    load(browser, page, folded=True)
     folded = script(
         browser, "return [...document.querySelectorAll('details:not([open]) data')].map(d => d.textContent)"
     )
@@ -184,6 +189,51 @@ def test_hostile_names_are_text_and_run_nothing(browser, hostile_page, hostile_n
     )
 
 
+# ---------------------------------------------------------------- the first screen
+
+
+def test_what_stands_below_the_first_screen_is_folded(browser, law_page):
+    load(browser, law_page, folded=True)
+    assert script(browser, "return document.querySelectorAll('details[open]').length") == 0
+    assert script(browser, "return document.querySelectorAll('details.part > summary h2').length") == 7
+
+
+def test_five_answers_take_at_most_150_words_and_none_of_the_papers(browser, law_page):
+    load(browser, law_page, folded=True)
+    answers = script(browser, "return [...document.querySelectorAll('.answers dd')].map(a => a.textContent)")
+    assert len(answers) == 5
+    assert len(" ".join(answers).split()) <= 150
+    first = script(
+        browser, "return document.querySelector('header').innerText + document.getElementById('verdict').innerText"
+    )
+    assert not re.findall(r"p_max|\bCFU\b|[\u0370-\u03ff]|Model A|budget", first)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_words_of_the_picture_lie_on_each_other(browser, page, width):
+    load(browser, page, width=width, folded=True)
+    boxes = script(
+        browser,
+        "return [...document.querySelectorAll('#picture text')].filter(t => t.textContent).map(t => {"
+        "const b = t.getBBox(); return [t.textContent, b.x, b.y, b.x + b.width, b.y + b.height]})",
+    )
+    inside = script(browser, "return document.querySelector('#picture svg').viewBox.baseVal.width") if boxes else 0
+    for i, (text, left, top, right, bottom) in enumerate(boxes):
+        assert left >= -1, text
+        assert right <= inside + 1, text
+        for other, x, y, x_end, y_end in boxes[:i]:
+            over = min(right, x_end) - max(left, x), min(bottom, y_end) - max(top, y)
+            assert min(over) <= 3, (text, other)  # letters do not fill their boxes
+
+
+def test_the_picture_marks_where_both_predictors_are_equally_unfair(browser, law_page):
+    load(browser, law_page, folded=True)
+    found = content(browser)["conclusion"]
+    marked = script(browser, "return Number(document.querySelector('#picture .breaking').dataset.pMax)")
+    assert marked == found["p_max"]
+    assert found["crossing"]["cfu"] == pytest.approx(found["crossing"]["baseline_cfu"], rel=0.02)
+
+
 # ---------------------------------------------------------------- data to take along, and the graph
 
 
@@ -225,7 +275,8 @@ def test_a_graph_with_many_layers_keeps_its_letters_and_scrolls(browser, law_pag
     names = [f"x{i}" for i in range(1, 11)]
     chain = [{"from": a, "to": b, "fair": False} for a, b in pairwise(["race", *names])]
     results["graph"] |= {"features": names, "variables": names, "edges": chain, "pairs": []}
-    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    for part in ("curve", "details", "conclusion", "benchmarks", "marks"):
+        results[part] = None
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html", width=375)
     drawn = script(browser, "return document.querySelector('#graph svg').getBoundingClientRect().width")
@@ -239,7 +290,8 @@ def test_arrows_of_the_graph_keep_clear_of_other_boxes(browser, law_page, tmp_pa
     arrows = [("race", "u"), ("race", "v"), ("race", "w"), ("u", "w")]
     edges = [{"from": a, "to": b, "fair": False} for a, b in arrows]
     results["graph"] |= {"features": ["u", "v", "w"], "variables": ["u", "v", "w"], "edges": edges, "pairs": []}
-    results["curve"] = results["agreed"] = results["benchmarks"] = results["marks"] = None
+    for part in ("curve", "details", "conclusion", "benchmarks", "marks"):
+        results[part] = None
     write_page(tmp_path / "page.html", results)
     load(browser, tmp_path / "page.html")
     through = """
@@ -284,7 +336,7 @@ def test_the_table_of_turned_decisions_fits_or_scrolls_within_a_telephone(browse
     assert box[0] < 375
     assert box[1] <= box[0] or box[2] == 0  # by keyboard, too
     script(browser, axe)
-    found = browser.execute_async_script("axe.run(arguments[0].closest('section')).then(arguments[1])", table)
+    found = browser.execute_async_script("axe.run(arguments[0].closest('details.part')).then(arguments[1])", table)
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]] == []
 
 

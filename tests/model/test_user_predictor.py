@@ -303,7 +303,7 @@ def test_a_predictor_whose_answer_depends_on_who_else_is_asked_about_is_refused(
 
 def test_summaries_and_settings_name_a_users_predictor(law_frame):
     audit = fit(law_frame, pipeline())
-    assert "Pipeline (audited)" in audit.summary()
+    assert "Pipeline (audited)" in audit.details()
     assert (audit.settings.predictor, audit.settings.predictor_gradient) == ("Pipeline", "none")
     raw = fit(law_frame, fs.Predictor(lambda frame: frame["lsat"] / 10, input="features"))
     assert "looks at the columns themselves" in raw.summary().replace("\n", " ")

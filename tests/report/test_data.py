@@ -27,14 +27,19 @@ def frame():
     return fs.datasets.simulate(GRAPH, 300, correlation={("x", "z"): 0.4}, random_state=0).frame
 
 
-def collected(frame, **options) -> ReportData:
+def collected(frame, *, thorough: bool = False, **options) -> ReportData:
     options = {"penalty": 1, "degrees": {"x": 1, "z": 1}, "random_state": 0, **options}
-    return fs.Audit.fit(frame, GRAPH, **options).report(None, 0.3, **SMALL)
+    return fs.Audit.fit(frame, GRAPH, **options).report(None, 0.3, **SMALL, thorough=thorough)
 
 
 @pytest.fixture(scope="module")
 def plain(frame) -> ReportData:
     return collected(frame)
+
+
+@pytest.fixture(scope="module")
+def thorough(frame) -> ReportData:
+    return collected(frame, thorough=True)
 
 
 OWN = {
@@ -45,7 +50,7 @@ OWN = {
 
 @pytest.mark.parametrize("options", [{}, {"measure": "absolute"}, *OWN.values()])
 def test_another_specification_that_changes_nothing_gives_the_same_worst_case(frame, options):
-    found = collected(frame, **options)
+    found = collected(frame, thorough=True, **options)
     same = next(check for check in found.specification_checks if check.what == "as audited")
     again = found.audit.refit(penalty=1, degrees={"x": 1, "z": 1})
     for cfu, blind in ((same.cfu, same.blind), (again.worst_case(0.3).value, again.baselines["blind"].unfairness)):
@@ -61,7 +66,8 @@ def test_another_penalty_is_another_one_even_where_it_was_0(frame):
 
 def test_another_specification_keeps_the_scale_of_a_two_valued_outcome(frame):
     two = frame.assign(y=(frame["y"] > 0).astype(int))
-    found = collected(two, predictor=fs.Predictor(LogisticRegression(), gradient="differences", scale="log-odds"))
+    predictor = fs.Predictor(LogisticRegression(), gradient="differences", scale="log-odds")
+    found = collected(two, thorough=True, predictor=predictor)
     for cfu in (found.specification_checks[0].cfu, found.audit.refit(penalty=1).worst_case(0.3).value):
         assert cfu == pytest.approx(found.worst.value, rel=1e-6)
 
@@ -75,9 +81,10 @@ def test_another_specification_keeps_a_robust_predictor(frame):
     assert again.worst_case(0.3).value < 0.5 * fair.worst_case(0.3).value
 
 
-def test_a_robust_predictor_leaves_the_baselines_levels_as_they_are(frame, plain):
-    robust = collected(frame, robust=fs.Robust(0.3, 10))
-    levels = [[check.blind for check in found.specification_checks] for found in (plain, robust)]
+def test_a_robust_predictor_leaves_the_baselines_levels_as_they_are(frame, thorough):
+    robust = collected(frame, thorough=True, robust=fs.Robust(0.3, 10))
+    levels = [[check.blind for check in found.specification_checks] for found in (thorough, robust)]
+    assert len(levels[0]) > 3
     assert levels[1] == pytest.approx(levels[0], rel=1e-12)
 
 
@@ -125,13 +132,13 @@ def test_a_share_of_the_variance_is_of_squares_only(frame, plain):
     assert np.isnan(collected(frame, measure="max").share_of_variance)
 
 
-def test_a_holdout_fits_to_some_people_and_judges_others(frame, plain):
+def test_a_holdout_fits_to_some_people_and_judges_others(frame, thorough):
     doubled = frame.loc[frame.index.repeat(2)].reset_index(drop=True)  # both halves are the same people
-    found = {check.what: check for check in collected(doubled).specification_checks}
+    found = {check.what: check for check in collected(doubled, thorough=True).specification_checks}
     held_out, half = found["fitted to every second row, judged on the others"], found["every second row"]
     assert held_out.cfu == pytest.approx(half.cfu, rel=1e-6)
     assert held_out.blind == pytest.approx(half.blind, rel=1e-9)
-    apart = {check.what: check for check in plain.specification_checks}
+    apart = {check.what: check for check in thorough.specification_checks}
     assert apart[held_out.what].cfu != pytest.approx(apart[half.what].cfu, rel=1e-3)
 
 
@@ -256,7 +263,8 @@ def test_a_threshold_that_is_none_is_refused_before_any_search(with_threshold, t
     [
         (0.3, {"sizes": ["a"]}, "p_max is 'a': give a number from 0"),
         (0.3, {"sizes": 0.3}, "sizes is 0.3: give a list"),
-        (None, {}, "p_max is None: give a number from 0"),
+        (1, {}, "p_max is 1: give a number from 0"),
+        (0.3, {"thorough": "yes"}, "thorough is 'yes': give True or False"),
         (0.3, {"levels": [0.1]}, r"levels is \[0.1\]: give a CFU and the reason by name"),
         (0.3, {"levels": {"much": ("a lot", "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
         (0.3, {"levels": {"much": (-0.1, "so")}}, "the level 'much' is .*: give its CFU, a positive number"),
@@ -309,21 +317,30 @@ def slow() -> fs.Audit:
     return fs.Audit.fit(frame, GRAPH, predictor=predictor, **given)
 
 
-def test_what_takes_long_is_left_to_an_option_and_the_report_says_so(slow, tmp_path):
-    found = slow.report(tmp_path / "page.html", **SMALL)
-    assert found.specification_checks == ()
-    assert "check_specification=True" in found.no_specification_checks
+def test_other_settings_are_asked_only_where_the_analyst_asks_for_them(plain, thorough, slow, tmp_path):
+    assert plain.specification_checks == ()
+    assert "thorough=True" in plain.no_specification_checks
+    assert thorough.no_specification_checks == ""
+    assert [check.what for check in thorough.specification_checks] == list(plans(thorough.audit.fitted))
+    slow.report(tmp_path / "page.html", **SMALL)
     assert "The question was not asked with other settings" in (tmp_path / "page.html").read_text()
-    asked = slow.report(check_specification=True, **SMALL)
-    assert asked.no_specification_checks == ""
-    assert [check.what for check in asked.specification_checks] == list(plans(slow.fitted))
-    refused = slow.report(check_specification=False, **SMALL)
-    assert refused.no_specification_checks == "The question was not asked with other settings, as the analyst chose."
 
 
-def test_other_settings_are_asked_for_where_that_is_quick(plain):
-    assert plain.specification_checks
-    assert plain.no_specification_checks == ""
+def test_what_one_cause_must_explain_takes_long_and_is_left_to_an_option(slow, plain):
+    assert slow.report(**SMALL).conclusion.causes is None
+    graph = fs.CausalGraph.parse("a -> x -> z; a <-> x", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, random_state=0)
+    found = audit.report(sizes=(0, 0.3, 0.6), grid=(0,)).conclusion
+    alone = audit.breaking_point("blind", budget="single cause", highest=0.9)
+    assert found.causes.equal == pytest.approx(alone.p_max, abs=1e-4)  # the precision of a breaking point
+
+
+def test_a_size_that_nobody_asked_for_is_known_as_the_default(plain, frame):
+    asked = plain.audit.report(p_max=0.3, **SMALL)
+    default = plain.audit.report(**SMALL)
+    assert (asked.p_max, asked.is_default) == (0.3, False)
+    assert (default.p_max, default.is_default) == (0.3, True)
 
 
 def test_a_profile_of_what_takes_long_says_why_penalty_0_is_missing(slow):

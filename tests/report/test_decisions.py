@@ -44,16 +44,14 @@ def test_directions_threshold_and_search_are_explained_in_words(hostile_results)
     assert "Of the smallest:" not in text
 
 
-def test_the_verdict_has_one_sentence_on_decisions(hostile_results):
-    found = hostile_results["decisions"]
-    share, low, high = (
-        shown(x, 3)
-        for x in (found["groups"][0]["worst"]["either"], found["lowest"]["share"], found["highest"]["share"])
-    )
+def test_the_answers_have_one_sentence_on_decisions(hostile_results):
+    found = hostile_results["conclusion"]["there"]
     page = render_page(hostile_results)
-    verdict = words(page[: page.index("2. What was audited")])
-    assert f"By the threshold 0.5 the decision turns for a share of {share} of all people in that worst" in verdict
-    assert f"the search found shares from {low} to {high} (section 8)." in verdict
+    verdict = words(page[: page.index("The graph that was assumed")])
+    assert f"{shown(found['turned_percent'], 2)} % of decisions would turn." in verdict
+    if found["p_max"] == hostile_results["details"]["p_max"]:
+        share = hostile_results["decisions"]["groups"][0]["worst"]["either"]
+        assert found["turned_percent"] == pytest.approx(100 * share)
 
 
 def test_the_share_of_a_two_valued_outcome_is_of_a_probability(hostile_results):

@@ -170,7 +170,7 @@ def test_results_show_odd_names_as_text(audit):
     for result in shown[:2]:
         assert all(printable(line) == line for line in (result.to_latex() + result.to_markdown()).split("\n"))
         assert SCRIPT not in result.to_markdown()
-    assert not any(line.startswith(" for counterfactual") for line in audit.summary().split("\n"))
+    assert not any(line.startswith(" for counterfactual") for line in audit.details().split("\n"))
 
 
 def test_a_mistake_with_an_odd_name_does_not_steer_the_terminal(tmp_path, law_frame):

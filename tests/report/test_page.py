@@ -121,7 +121,7 @@ def test_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
 
 def test_control_characters_are_written_out(demonstration):
     results = copy.deepcopy(demonstration.results)
-    results["agreed"]["reason"] = "red \x1b[31m \u202e reversed"
+    results["details"] |= {"reason": "red \x1b[31m \u202e reversed", "is_default": False}
     assert r"red \x1b[31m \u202e reversed</bdi>." in render_page(results)
 
 
@@ -133,29 +133,39 @@ def test_pages_stay_small_and_ask_for_nothing(results):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "sentences"),
     [
-        ({}, "No, not within the agreed budget."),
-        ({"breaking_point": None}, "Yes, within the agreed budget and under what was assumed."),
-        ({"breaking_point": None}, "the largest budget that was searched"),
-        ({"reason": ""}, "Why this level: no reason was given."),
-        ({"reason": "the board says so"}, "Why this level: the board says so."),
+        ({}, ["but not if something is", "would be enough to make it as unfair as"]),
+        (
+            {"state": "holds", "p_max": None, "causes": None},
+            ["in all that was tried", "More than a correlation of {highest}"],
+        ),
+        ({"state": "nothing to compare with", "p_max": None}, ["could change a typical prediction by"]),
+        ({"state": "hidden causes cannot matter"}, ["This test cannot tell.", "Nothing that this test can see."]),
+        (
+            {"state": "counterfactual people are impossible"},
+            ["No verdict: the model makes people who could not exist."],
+        ),
     ],
 )
-def test_the_verdict_follows_from_the_levels(demonstration, change, sentence):
+def test_the_verdict_follows_from_the_conclusion(demonstration, change, sentences):
     results = copy.deepcopy(demonstration.results)
-    results["levels"] = [{**level, **change} for level in results["levels"]]
-    assert sentence in Reader(render_page(results)).text
-
-
-def test_a_curve_that_shows_the_penalty_speaks_neither_for_nor_against(demonstration):
-    results = copy.deepcopy(demonstration.results)
-    results["curve"]["shows_penalty_only"] = True
+    results["conclusion"] |= change
     text = Reader(render_page(results)).text
-    assert "This stress test speaks neither for nor against the claim" in text
-    assert "Is the claim robust?This test cannot tell." in re.sub(r"\n", "", text)
-    assert "What breaks it?Nothing that this test can see" in re.sub(r"\n", "", text)
-    assert '<div class="verdict silent">' in render_page(results)
+    found = text[: text.index("The graph that was assumed")]
+    highest = shown(results["conclusion"]["highest"])
+    assert [one for one in sentences if one.format(highest=highest) not in found] == []
+    silent = "cannot" in results["conclusion"]["state"] or "impossible" in results["conclusion"]["state"]
+    assert ('id="picture"' in render_page(results)) is not silent
+
+
+@pytest.mark.parametrize(("reason", "said"), [("", "no reason was given"), ("the board says so", "the board says so")])
+def test_a_level_has_its_reason_or_none(demonstration, reason, said):
+    results = copy.deepcopy(demonstration.results)
+    results["levels"] = [{**level, "name": "ours", "reason": reason} for level in results["levels"]]
+    rows = [text.split("\n")[0] for text in Reader(render_page(results)).text.split("ours")[1:]]
+    assert rows[:2] != []
+    assert all(said in row for row in rows[:2])
 
 
 @pytest.mark.parametrize("kind", ["three levels", "a number", "two columns", "two-valued outcome"])

@@ -53,9 +53,9 @@ def test_a_measure_and_a_scale_of_another_kind_are_named():
         0.9: "the 0.9 quantile of the size of a prediction's change",
     }
     for measure, words in sentences.items():
-        text = fs.Audit.fit(frame, graph, max_degree=1, measure=measure).summary().replace("\n", " ")
+        text = fs.Audit.fit(frame, graph, max_degree=1, measure=measure).details().replace("\n", " ")
         assert f"CFU is measured as {words}." in text
     two = frame.assign(y=frame["y"] > 0)
-    text = fs.Audit.fit(two, graph, max_degree=1, predictor=fs.Predictor(scale="log-odds")).summary().replace("\n", " ")
+    text = fs.Audit.fit(two, graph, max_degree=1, predictor=fs.Predictor(scale="log-odds")).details().replace("\n", " ")
     assert "Predictions are compared by their log-odds." in text
     assert "CFU is measured as" not in text

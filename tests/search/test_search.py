@@ -119,7 +119,8 @@ def test_no_budget_leaves_model_a_and_the_same_seed_gives_the_same_result(audit)
 
 def test_a_summary_says_where_the_worst_case_stands_and_how_sure_it_is(audit):
     text = audit.worst_case(0.5, search=fs.Search(starts=2)).summary().replace("\n", " ")
-    assert "The largest CFU found within the pairwise budget p_max = 0.5, least eigenvalue 0.05 is" in text
+    budget = "within the pairwise budget p_max = 0.5, least eigenvalue 0.05 is"
+    assert f"The largest CFU found under additive Gaussian confounding {budget}" in text
     assert "ascents ended there" in text
     assert "x <-> z" in text
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.absorption import Proof, listed, polynomial_of, prove
-from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
@@ -57,7 +57,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Shown):
     """The verdict on some pairs, free together and all others at 0.
 
     Examples
@@ -226,7 +226,7 @@ def _outside_the_rules(fitted: Fitted, pairs: Sequence[Edge]) -> str:
     if isinstance(fitted.claim.view, RawColumns):
         return "The rules are about predictors on residuals; this one looks at the columns themselves."
     if any(protected in pair for pair in pairs):
-        return f"The rules take {protected} as sharing no hidden cause with a feature; here it may."
+        return f"The rules assume that {protected} shares no hidden cause with a feature; here it may."
     if fitted.graph.fair_edges:
         return f"The rules are about the total effect of {protected}, not about single paths."
     claim = fitted.claim

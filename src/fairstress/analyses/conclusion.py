@@ -21,6 +21,7 @@ from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import of_everyone, shares_at
 from fairstress.analyses.groups import mean_predictions_at
 from fairstress.analyses.plausibility import Plausibility, plausibility
+from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
@@ -34,6 +35,7 @@ from fairstress.progress import Steps
 BLIND = "blind"  # the baseline that leaves the protected attribute out
 CAP = 0.9  # share of the protected attribute's error that a strong cause of it may explain
 LARGEST_SHARE = 0.9  # of every error, up to which one hidden cause is tried
+SEARCHED = 5  # budgets at which predictors are compared by a search of their own, about
 QUICK = (0.0, 0.2, 0.4, 0.6)  # budgets of a summary
 SHARES = (0.1, 0.3, 0.6, LARGEST_SHARE)
 
@@ -50,7 +52,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Causes:
+class Causes(Shown):
     """How much one hidden cause would have to explain to make the audited predictor as unfair as a baseline.
 
     Examples
@@ -67,7 +69,7 @@ class Causes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conclusion:
+class Conclusion(Shown):
     """From which strength on the audited predictor is as unfair as leaving the attribute out; what happens there.
 
     Examples
@@ -188,10 +190,24 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
     except SettingError:  # a baseline that has no CFU
         return None, _compared(fitted, [curve.points[0] for _ in steps.each(sizes)][:1])
     compare.explore(sizes[-1])
+    points = _along(compare, sizes, steps)
+    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
+
+
+def _along(compare: Solver, sizes: Sequence[float], steps: Steps) -> list[WorstCase]:
+    """The worst comparison within ascending budgets: some are searched, those between are followed from both sides."""
+    every = max(1, len(sizes) // SEARCHED) if compare.follows else 1
+    found: dict[float, WorstCase] = {}
+    for size in [*sizes[:-1:every], sizes[-1]]:
+        found[size] = compare(size, list(found.values())[-1:])
     points: list[WorstCase] = []
     for size in steps.each(sizes):
-        points.append(compare(size, points[-1:]))
-    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
+        if size not in found:
+            larger = next(found[other] for other in sizes if other > size and other in found)
+            followed = compare.follow(size, [points[-1], larger])
+            found[size] = followed if followed.value >= points[-1].value else replace(points[-1], p_max=size)
+        points.append(found[size])
+    return points
 
 
 def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.tabular import Shown
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Context
 from fairstress.claim.evaluate import evaluate_many
@@ -27,7 +28,7 @@ STEP = 128  # correlations between two reports of progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contour:
+class Contour(Shown):
     """CFU for each correlation of two pairs, the others held. Made by `Audit.contour`.
 
     Where the smallest eigenvalue of P lies below ``floor`` nothing is fitted and CFU is missing.

@@ -15,7 +15,7 @@ from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.reaching import find_breaking_point
-from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context, read_baseline
@@ -39,7 +39,7 @@ SAME_P, PAPER = "same P", "paper"  # what the name of a baseline means as a leve
 
 
 @dataclass(frozen=True, slots=True)
-class BreakingPoint:
+class BreakingPoint(Shown):
     """The smallest p_max whose worst case reaches a level; None where it is not reached.
 
     Examples

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairstress.analyses.bounds import bounds
 from fairstress.analyses.groups import flip_shares
+from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import turned
@@ -21,7 +22,7 @@ ROUNDING = 1e-12  # of a share of people
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extreme:
+class Extreme(Shown):
     """The smallest or the largest share of everyone whose decision turns, among all that was seen within a budget.
 
     Examples
@@ -40,7 +41,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decisions:
+class Decisions(Shown):
     """Shares of people whose decision, prediction at or above a threshold, the counterfactual turns.
 
     Frames have a row for everyone and for each group, and the columns ``gained`` (no turns to yes in the

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from fairstress.analyses.diagnostics.shape import scale_to_try, scales_by_group, shape_of
 from fairstress.analyses.plausibility import BAD, FEW, plausibility
-from fairstress.claim.build import Fitted
+from fairstress.claim.build import Fitted, degrees_to_try
 from fairstress.claim.evaluate import changes, detail_error
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Equation, count_values
+from fairstress.model.predictor import PolynomialPredictor
 
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
@@ -72,17 +74,28 @@ def _of_detail(fitted: Fitted) -> list[str]:
 
 
 def _of_degrees(fitted: Fitted) -> list[str]:
-    """Features for which not all degrees were tried."""
-    describe, settings = Describer(fitted.table), fitted.settings
-    wanted = tuple(range(1, settings.max_degree + 1))
-    named = [e.feature for e in fitted.claim.design.equations]
-    short = [n for n in named if describe.degrees(n, wanted) != wanted and n not in settings.given_degrees]
+    """Equations and predictors for which not all degrees were tried."""
+    short = short_of_degrees(fitted.training or fitted)
     if not short:
         return []
     return [
-        f"Not all degrees up to {settings.max_degree} were tried for {', '.join(short)}: with the levels of their "
-        "parents they would have too many terms. Name one in degrees to have it."
+        f"Not all degrees up to {fitted.settings.max_degree} were tried for {', '.join(short)}: they would have too "
+        "many terms for the time or memory that fits may take. Name one in degrees or predictor_degree to have it."
     ]
+
+
+def short_of_degrees(fitted: Fitted) -> list[str]:
+    """Equations and predictors for which cross-validation tried fewer degrees than it was to."""
+    settings, wanted = fitted.settings, tuple(range(1, fitted.settings.max_degree + 1))
+    open_ones = replace(settings, degrees={name: settings.degrees[name] for name in settings.given_degrees})
+    tried = degrees_to_try(fitted.table, open_ones, Describer(fitted.table))
+    short = [name for name, its in tried.items() if its != wanted and name not in settings.given_degrees]
+    if settings.given_predictor_degree:
+        return short
+    predictors = {"the predictor": fitted.fair_predictor or fitted.claim.predictor}
+    predictors |= {f"the baseline {name}": one.claim.predictor for name, one in fitted.baselines.items()}
+    own = {name: one for name, one in predictors.items() if isinstance(one, PolynomialPredictor)}
+    return short + [name for name, one in own.items() if (one.tried.degrees if one.tried else (1,)) != wanted]
 
 
 def floor_sentence(fitted: Fitted) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.groups import EVERYONE, flip_shares
+from fairstress.analyses.tabular import Shown
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions, turned
 from fairstress.claim.measure import Measure, weighted_quantile
@@ -30,7 +31,7 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class People(Shown):
     """Everyone at one correlation, those with the largest CFU first. Made by `Audit.people`.
 
     A row is a person, or a person and a value of the protected attribute that they are moved to, among which the

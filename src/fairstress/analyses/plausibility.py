@@ -14,7 +14,7 @@ import pandas as pd
 
 from fairstress.analyses.diagnostics.shape import scale_to_try, shape_of
 from fairstress.analyses.leakage import Leakage
-from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array
 from fairstress.inputs.units import FeatureCoding
@@ -31,7 +31,7 @@ ROUNDING = 1e-9  # of a column's range
 
 
 @dataclass(frozen=True, slots=True)
-class FeaturePlausibility:
+class FeaturePlausibility(Shown):
     """How many people have a counterfactual value of one feature that does not occur. Part of a `Plausibility`.
 
     Examples

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as
+from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.predictors import mean_squared_distance
@@ -21,7 +22,7 @@ from fairstress.progress import Steps
 
 
 @dataclass(frozen=True, slots=True)
-class SpecificationCheck:
+class SpecificationCheck(Shown):
     """The same question asked of an audit that was fitted otherwise.
 
     Examples
@@ -37,7 +38,7 @@ class SpecificationCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Shown):
     """How unfair a predictor is by its own CFU, the audited one first: what compares like with like.
 
     Examples

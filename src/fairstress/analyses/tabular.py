@@ -1,4 +1,4 @@
-"""What results with a table have in common: they show it in notebooks, and write it in Markdown and LaTeX."""
+"""What results have in common: a short face in notebooks; a table that is written in Markdown and LaTeX, too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairstress.report.text.markup import Sheet
+
+
+class Shown:
+    """A result that a notebook shows in a few lines."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from fairstress.report.text.faces import face
+        from fairstress.report.text.markup import to_html
+
+        return to_html(face(self))
 
 
 class Tabular(ABC):

@@ -237,17 +237,23 @@ class Solver:
     @property
     def follows(self) -> bool:
         """Whether a worst case can be followed from budget to budget: by derivatives, and with several pairs."""
-        plain = self.search.method != ASCENT and not self.claim.is_mixed and not isinstance(self.budget, SingleCause)
+        plain = self.search.method != ASCENT and not self.claim.is_mixed
         return plain and self.functional.has_slope(self.claim) and len(free_pairs(self.graph, self.variables)) > 1
 
     def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
         """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
-        (problem,) = self._problems(p_max, None)
-        known = [(problem.members.point(one.correlation.to_numpy()), one.p_max) for one in neighbours]
-        grown = [p * (p_max / size) for p, size in known if size > 0]
+        if all(problem.members.is_point for problem in self._problems(p_max, None)):  # which leaves nothing to climb
+            return self(p_max)
+        known = [(one.correlation.to_numpy(), one.p_max) for one in neighbours]
+        unit = np.eye(len(self.variables))
+        grown = [unit + (P - unit) * (p_max / size) for P, size in known if size > 0]
+        starts = [*(P for P, _ in known), *grown]
         with one_thread:
-            solution = follow(problem, [*(p for p, _ in known), *grown])
-        return self._named(solution, problem)
+            found = [
+                self._named(follow(problem, [problem.members.point(P) for P in starts]), problem)
+                for problem in self._problems(p_max, None)
+            ]
+        return max(found, key=lambda one: self.sign * one.value)
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""

@@ -12,13 +12,14 @@ import numpy as np
 
 from fairstress.claim.claim import Baseline, Claim, Context
 from fairstress.claim.evaluate import changes, sampled
-from fairstress.claim.predictors import fit_audited, fit_baselines
+from fairstress.claim.predictors import check_predictor_memory, fit_audited, fit_baselines
 from fairstress.claim.spec import EXPECTED, Settings
 from fairstress.errors import DataError, FairstressError, FairstressWarning, SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Rows
 from fairstress.model.design import Describer, Design, build_design
+from fairstress.model.embedding import Polynomial
 from fairstress.model.fit import Fit, check_noise
 from fairstress.model.predictor import (
     AnyPredictor,
@@ -26,6 +27,7 @@ from fairstress.model.predictor import (
 )
 from fairstress.model.selection import choose_latent, choose_structure
 from fairstress.model.separation import check_separation
+from fairstress.model.size import affordable, check_memory, check_sum
 from fairstress.model.system import Likelihood, equations_alone, make_system, without_penalty
 from fairstress.model.tried import Tried
 from fairstress.model.view import Lens, RawColumns, View
@@ -113,6 +115,7 @@ def build(
     Degree and penalty of each baseline are chosen, or those of baselines ``like`` these.
     """
     graph, describe = table.graph, Describer(table)
+    check_predictor_memory(table, settings, describe)
     steps = Steps(len(graph.features) + 3, progress)  # equations, Model A with the predictor, two baselines
     degrees, penalty, own, tried = _structure(table, settings, folds, describe, steps)
     design = build_design(graph, degrees, describe, settings.embedding)
@@ -144,8 +147,7 @@ def _structure(
     """Choose degrees, the penalty that numbers share, and the penalties of features that are tuned on their own."""
     named = [name for name in table.graph.features if describe.has_error(name)]
     alone = [name for name in named if describe.law(name).codes or describe.law(name).atom is not None]
-    offered = settings.degrees_to_try(named)
-    to_try = {name: describe.degrees(name, offered[name]) for name in named}
+    to_try = degrees_to_try(table, settings, describe)
     options: dict[str, Any] = {
         "describe": describe,
         "embedding": settings.embedding,
@@ -162,6 +164,21 @@ def _structure(
         tried += more
         steps()
     return {name: degrees[name] for name in named}, penalty, own, tried
+
+
+def degrees_to_try(table: Table, settings: Settings, describe: Describer) -> dict[str, tuple[int, ...]]:
+    """The degrees of each equation that can be afforded; a given one that cannot be is refused."""
+    named = [name for name in table.graph.features if describe.has_error(name)]
+    wanted = settings.degrees_to_try(named)
+    if settings.embedding != Polynomial.of:  # how many terms it has is its own affair
+        return wanted
+    offers = {name: describe.offer(name, wanted[name]) for name in named}
+    for name in settings.degrees:
+        if name in offers:
+            check_memory(offers[name], settings.degrees[name], f"degrees['{name}']", settings.max_memory)
+    kept = affordable(offers, settings.max_memory)
+    check_sum([offers[name].terms(degrees[-1]) for name, degrees in kept.items()], settings.max_memory)
+    return kept
 
 
 def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
@@ -266,7 +283,7 @@ def _unpenalised(fitted: Fitted) -> Claim:
 def fixed(settings: Settings) -> Settings:
     """Settings that leave nothing to choose; a user's own predictor has neither degree nor penalty."""
     degree, penalty = settings.predictor_degree or 1, settings.predictor_penalty or 0.0
-    return replace(settings, predictor_degree=degree, predictor_penalty=penalty)
+    return replace(settings, predictor_degree=degree, predictor_penalty=penalty, given_predictor_degree=True)
 
 
 # ---------------------------------------------------------------- checks

@@ -12,11 +12,12 @@ from fairstress.claim.spec import Settings
 from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.design import MOST_TERMS, Describer, Design, count_values
-from fairstress.model.embedding import Input, affordable, has_levels
+from fairstress.model.design import Describer, Design, count_values
+from fairstress.model.embedding import Input
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor, Source, fit_predictor, on_log_odds
 from fairstress.model.selection import choose_predictor
+from fairstress.model.size import Offer, affordable, check_memory
 from fairstress.model.tree import model_residuals
 from fairstress.model.user_predictor import fit_user_predictor
 from fairstress.model.view import Lens, RawColumns, View
@@ -51,10 +52,18 @@ def _polynomial(table: Table, settings: Settings, folds: Sequence[Rows], source:
 
 
 def predictor_degrees(table: Table, settings: Settings, inputs: Sequence[Input]) -> tuple[int, ...]:
-    """The degrees of a predictor of some inputs that can be tried: few terms where levels make many."""
-    offered = settings.predictor_degrees_to_try
-    features = [variable for variable in inputs if variable.of != table.graph.protected]
-    return affordable(inputs, offered, MOST_TERMS) if has_levels(features) else offered
+    """The degrees of a predictor of some inputs that can be afforded."""
+    most = Describer(table).most_terms(inputs)
+    offer = Offer(len(inputs), settings.predictor_degrees_to_try, most)
+    return affordable({"predictor": offer}, settings.max_memory)["predictor"]
+
+
+def check_predictor_memory(table: Table, settings: Settings, describe: Describer) -> None:
+    """Refuse a given degree at which the largest baseline, of all columns, does not fit into memory."""
+    if settings.predictor_degree is not None:
+        inputs = sum(len(describe(name)) for name in (table.graph.protected, *table.graph.features))
+        offer = Offer(inputs, (settings.predictor_degree,))
+        check_memory(offer, settings.predictor_degree, "predictor_degree", settings.max_memory)
 
 
 def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:

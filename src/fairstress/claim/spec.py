@@ -19,6 +19,8 @@ from fairstress.model.view import FAIR_PART, RESIDUAL
 from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, not_negative, whole_number
 
 EXPECTED, LEAVE_OUT = "expected", "leave out"
+MAX_MEMORY = 10**9
+HIGHEST = 50  # degree: powers beyond leave no digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Settings:
     ordered_residuals: str = EXPECTED  # what the predictor sees of ordered features that descend from A
     wording: Wording = field(default_factory=Wording, compare=False)  # in which results speak; it changes no number
     prepared: tuple[str, ...] = field(default=(), compare=False)  # what was done to a file's values, in sentences
+    given_predictor_degree: bool = False  # whether the predictor's degree was not for cross-validation to choose
+    max_memory: int = MAX_MEMORY  # bytes that the terms of equations and predictors may need
 
     @property
     def predictor(self) -> str:
@@ -127,11 +131,19 @@ def read_degrees(degrees: Any, graph: CausalGraph) -> dict[str, int]:
     """Check degrees by feature."""
     if degrees is not None and not isinstance(degrees, Mapping):
         raise SettingError(f"degrees is {degrees!r}: give a dict of features and degrees, such as {{'lsat': 2}}")
-    given = {name: whole_number(value, f"degrees['{name}']") for name, value in (degrees or {}).items()}
+    given = {name: read_degree(value, f"degrees['{name}']") for name, value in (degrees or {}).items()}
     for name in given:
         if name not in graph.features:
             raise SettingError(f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}")
     return given
+
+
+def read_degree(value: Any, name: str) -> int:
+    """Check one degree."""
+    degree = whole_number(value, name)
+    if degree > HIGHEST:
+        raise SettingError(f"{name} is {degree}: give at most {HIGHEST}, beyond which powers leave no digits")
+    return degree
 
 
 def read_penalties(penalties: Any) -> tuple[float, ...]:

@@ -368,6 +368,12 @@ class CausalGraph:
 
         return plot_graph(self, ax)
 
+    def _repr_svg_(self) -> str | None:
+        """The drawing, for notebooks; None without the extra ``plot``, where the text stands in its place."""
+        from fairstress.report.plots.graphs import graph_as_svg
+
+        return graph_as_svg(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Give the arguments with which `from_dict` makes this graph, in types that JSON has.
 

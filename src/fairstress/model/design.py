@@ -20,13 +20,10 @@ from fairstress.model.embedding import (
     Embedding,
     EmbeddingFactory,
     Input,
-    affordable,
     constant_columns,
     has_levels,
 )
-
-MOST_TERMS = 200  # of an equation, or a predictor, that sees indicators of a feature's levels
-FEWER_TERMS = 60  # of an equation that is fitted by likelihood
+from fairstress.model.size import FEWER_TERMS, MANY_TERMS, MOST_TERMS, Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,13 +302,20 @@ class Describer:
         parents = self.table.graph.parents(name)
         return [variable for parent in parents for variable in self(parent)]
 
-    def degrees(self, name: str, degrees: Sequence[int]) -> tuple[int, ...]:
-        """The degrees of a feature's equation that can be tried: few terms where levels make many, or fits are slow."""
+    def offer(self, name: str, degrees: Sequence[int]) -> Offer:
+        """A feature's equation and the degrees that could be tried: few where levels make many terms, or fits slow."""
         inputs, law = self.entering(name), self.law(name)
-        if law.is_ordered or law.atom is not None:
-            return affordable(inputs, degrees, FEWER_TERMS)
-        others = [variable for variable in inputs if variable.of != self.table.graph.protected]
-        return affordable(inputs, degrees, MOST_TERMS) if has_levels(others) else tuple(degrees)
+        own = self.table.graph.protected
+        if law.groups:
+            inputs = [variable for variable in inputs if own not in (variable.name, variable.of)]
+        is_latent = law.is_ordered or law.atom is not None
+        most = FEWER_TERMS if is_latent else self.most_terms(inputs)
+        return Offer(len(inputs), tuple(degrees), most, max(1, len(law.groups)))
+
+    def most_terms(self, inputs: Sequence[Input]) -> int:
+        """How many terms of some inputs are worth trying."""
+        features = [variable for variable in inputs if variable.of != self.table.graph.protected]
+        return MOST_TERMS if has_levels(features) else MANY_TERMS
 
     @property
     def group_names(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -101,12 +100,6 @@ def constant_columns(embedding: Embedding) -> tuple[int, ...]:
     return embedding.constants if isinstance(embedding, ByGroup) else (0,)
 
 
-def affordable(inputs: Sequence[Input], degrees: Sequence[int], most: int) -> tuple[int, ...]:
-    """The degrees with at most so many terms, and always the lowest; indicators of levels make many."""
-    kept = [d for d in degrees if math.comb(len(inputs) + d, d) <= most]
-    return tuple(kept) or (min(degrees),)
-
-
 def has_levels(inputs: Sequence[Input]) -> bool:
     """Whether some inputs are indicators of a feature's levels."""
     return any(variable.level is not None for variable in inputs)
@@ -145,12 +138,13 @@ class Polynomial:
         counts = Counter(_reduced_monomials(inputs, degree))
         exponents = tuple(sorted(counts, key=lambda e: (sum(e), [-power for power in e])))
         position = {e: i for i, e in enumerate(exponents)}
+        n_lower = 1 + max((position[_lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
         return cls(
             terms=tuple(_term(inputs, e) for e in exponents),
             repeats=np.array([float(counts[e]) for e in exponents]),
             exponents=exponents,
             _steps=tuple(_step(e, position) for e in exponents[1:]),
-            _derivatives=tuple(_derivative(exponents, position, k) for k in range(len(inputs))),
+            _derivatives=tuple(_derivative(exponents, position, n_lower, k) for k in range(len(inputs))),
         )
 
     def values(self, Z: Array) -> Array:
@@ -199,9 +193,8 @@ def _step(exponents: Exponents, position: dict[Exponents, int]) -> tuple[int, in
     return position[_lower(exponents, k)], k
 
 
-def _derivative(exponents: tuple[Exponents, ...], position: dict[Exponents, int], k: int) -> Array:
+def _derivative(exponents: tuple[Exponents, ...], position: dict[Exponents, int], n_lower: int, k: int) -> Array:
     """Matrix that takes weights to the weights of the derivative by input k, on the columns below the top degree."""
-    n_lower = 1 + max((position[_lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
     D = np.zeros((n_lower, len(exponents)))
     for column, e in enumerate(exponents):
         if e[k]:

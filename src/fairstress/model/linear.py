@@ -21,8 +21,8 @@ def ridge(G: Array, c: Array, penalties: Array) -> Array:
     """Ridge weights ``(G + diag(penalties))^-1 c``; raises ``LinAlgError`` where they are not unique."""
     N = G + np.diag(penalties)
     scale = np.sqrt(np.diag(N))
-    np.linalg.cholesky(N / np.outer(scale, scale))  # fails where a column is determined by others
-    return solve(N, c[:, None])[:, 0]
+    factor = np.linalg.cholesky(N / np.outer(scale, scale))  # fails where a column is determined by others
+    return np.asarray(linalg.cho_solve((factor, True), c / scale) / scale)
 
 
 def dependent_column(G: Array) -> int | None:

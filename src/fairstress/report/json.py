@@ -187,6 +187,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     graph = {**content["graph"], "variables": content["graph"]["features"], "edges": [], "pairs": []}
     graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
     graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
+    graph["columns_used"] = None
     data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
     first: dict[str, Any] = {"versions": None, "wording": Wording().to_dict(), "notes": []}
     return {**first, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
@@ -343,7 +344,7 @@ def _dropped(audit: Audit) -> dict[str, Any] | None:
 
 
 def _graph(audit: Audit) -> dict[str, Any]:
-    graph = audit.graph
+    graph, used = audit.graph, audit.fitted.claim.columns_used
     return {
         "text": graph.to_text(),
         "protected": graph.protected,
@@ -352,7 +353,8 @@ def _graph(audit: Audit) -> dict[str, Any]:
         "variables": list(audit.variables),
         "edges": [{"from": a, "to": b, "fair": (a, b) in graph.fair_edges} for a, b in graph.edges],
         "pairs": [list(pair) for pair in graph.pairs],
-        "predictor_looks_at": list(audit.fitted.claim.view.names),
+        "predictor_looks_at": list(audit.fitted.claim.columns_shown),
+        "columns_used": None if used is None else list(used),
     }
 
 

@@ -36,5 +36,6 @@ def climb_box(problem: Problem, p: Array) -> End:
     )
     end = problem.members.project(np.asarray(result.x))
     value = float(problem.values(end[None])[0])
-    status = Status.SEARCH_STEPS if result.nit >= MAX_STEPS else Status.CONVERGED
+    steps = result.get("nit", 0)  # a box that is a point takes none, and says none
+    status = Status.SEARCH_STEPS if steps >= MAX_STEPS else Status.CONVERGED
     return (end, value, status) if value > start else (p, start, status)

@@ -15,7 +15,7 @@ from fairstress.search.problem import End, Problem
 from fairstress.search.sets import SLACK, CorrelationSet
 
 MOVES = 8  # from corner to corner
-STEEP = 1e-3  # change of the value across the box, relative to itself, from which on a slope is sure to lead outwards
+FLAT = 1e-7  # change of the value across the box, relative to itself, that is not worth going on for
 GAIN = 0.1  # of what a slope promises: the least that a move must bring
 APART = 1e-3  # of the two smallest eigenvalues, from which on the floor is smooth
 
@@ -32,7 +32,8 @@ def to_corners(problem: Problem, starts: Array) -> list[tuple[Array, End | None]
     for _ in range(MOVES):
         target = points.copy()
         for i in np.flatnonzero(going):
-            ended[i] = leads_out(members, points[i], slopes[i], float(values[i]))
+            # a number that no correlation moves, as an effect along no path, has nowhere to climb
+            ended[i] = not slopes[i].any() or leads_out(members, points[i], slopes[i], float(values[i]))
             ahead = None if ended[i] else corner(members, slopes[i])
             target[i] = points[i] if ahead is None else ahead
         promised = (slopes * (target - points)).sum(axis=1)
@@ -97,7 +98,7 @@ def leads_out(members: CorrelationSet, p: Array, slope: Array, value: float) -> 
             return False
         out[k] = np.sign(slope[k])
         slope = np.where(np.arange(p.size) == k, slope, slope - slope[k] / normal[k] * normal)
-    return bool(((out * slope * width > STEEP * abs(value)) | (width == 0)).all())
+    return bool((out * slope * width >= -FLAT * abs(value)).all())
 
 
 def _normal_of_floor(members: CorrelationSet, p: Array) -> Array | None:

@@ -80,11 +80,11 @@ class CorrelationSet:
         """Draw a point towards the set's centre until it lies inside."""
         centre = self.centre()
         p = np.clip(p, self.low, self.high)
-        if self.smallest_eigenvalue(p) >= self.floor + SLACK:
+        if not p.any() or self.smallest_eigenvalue(p) >= self.floor + SLACK:  # no correlation is in every set
             return p
         if not centre.any():  # lambda_min(I + t D) = 1 + t lambda_min(D)
-            least = 1 - self.smallest_eigenvalue(p)
-            return np.asarray(p * ((1 - self.floor - 2 * SLACK) / least))
+            least, room = 1 - self.smallest_eigenvalue(p), max(0.0, 1 - self.floor - 2 * SLACK)
+            return np.asarray(p * (room / least)) if least > 0 else p
         inside, outside = 0.0, 1.0
         for _ in range(60):
             middle = (inside + outside) / 2

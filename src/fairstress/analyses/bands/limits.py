@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from fairstress.analyses.tabular import Shown
 from fairstress.claim.evaluate import Functional
 from fairstress.errors import FairstressError
 from fairstress.functionals.cfu import CFU
@@ -20,7 +21,7 @@ UPPER, BOTH = "upper", "both"  # which limits are given
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replication:
+class Replication(Shown):
     """How the replicates behind some limits were made, and how it went.
 
     Examples
@@ -51,7 +52,7 @@ class Replication:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """A number with its limits: what the audit gives, and how far sampling error may be from it.
 
     CFU and shares of turned decisions have an upper limit alone: the one that an audit needs, and the one that holds

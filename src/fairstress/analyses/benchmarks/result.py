@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.benchmarks.strength import HiddenCause
+from fairstress.analyses.tabular import Shown
 from fairstress.errors import SettingError
 from fairstress.inputs.notation import Edge
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class Benchmark(Shown):
     """One observed variable, or a group, and the errors of one pair.
 
     ``r2_first`` and ``r2_second`` are its shares of the two errors' variance when it is omitted from the equations; of
@@ -105,7 +106,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Benchmarks:
+class Benchmarks(Shown):
     """Observed variables as benchmarks for hidden ones. Made by `Audit.benchmarks`.
 
     Examples

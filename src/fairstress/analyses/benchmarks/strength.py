@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from fairstress.analyses.tabular import Shown
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import check_correlation
 from fairstress.options import share
@@ -19,7 +20,7 @@ SHARE = "share of variance"
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenCause:
+class HiddenCause(Shown):
     """One hidden common cause of a pair, by the share of each error's variance that it explains.
 
     ``r2_first`` and ``r2_second`` are R2 *on the errors*. sensemakr's R2 with the treatment (the pair's first

@@ -76,7 +76,7 @@ def _check_leakage(fitted: Fitted, sample: Sample, leaks: Leakage, tie_of: dict[
 
 
 def _tells_nothing(fitted: Fitted, sample: Sample, tie_of: dict[str, Tie]) -> bool:
-    """Whether the errors, taken together, are independent of the protected attribute whatever hides behind pairs."""
+    """Whether the errors, taken together, are independent of the protected attribute, however pairs are correlated."""
     paired = {end for pair in fitted.graph.pairs for end in pair}
     seen = all(own.scores is None for name, own in sample.errors.items() if name in paired)
     return seen and all(tie_of[e.feature].is_free for e in fitted.claim.design.equations if e.descends)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fairstress.analyses.diagnostics.sample import holm
+from fairstress.analyses.tabular import Shown
 
 LEVEL = 0.05  # probability of any alarm where the model is right
 ALARM, ALLOWED, QUIET = "alarm", "allowed by a pair", "quiet"
@@ -60,7 +61,7 @@ MEANING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Shown):
     """One check of what an audit assumes.
 
     Examples

@@ -1,4 +1,4 @@
-"""What the graph with its pairs implies, whatever hides behind them.
+"""What the graph with its pairs implies, however the pairs' errors are correlated.
 
 Which errors must be as the equations say, and which variables must be independent of each other.
 Model A alone says more, that all errors are independent. What only Model A says is what the stress test varies, and

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.tabular import Shown
 from fairstress.claim.build import Fitted, on_table
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import model_b, predictions
@@ -34,7 +35,7 @@ FEW = 0.005  # share of people who are few
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Influence:
+class Influence(Shown):
     """How far CFU at one correlation rests on single people. Made by `Audit.diagnostics`, given a correlation.
 
     Examples

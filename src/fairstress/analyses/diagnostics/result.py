@@ -21,8 +21,8 @@ class Diagnostics(Tabular):
     """Whether the data contradict what an audit assumes, and what to do then. Made by `Audit.diagnostics`.
 
     If the graph, the kinds and the degrees are right, any alarm at all is raised with a probability of at most 5 %,
-    whatever hides behind the graph's pairs. What only Model A's independent errors forbid is no alarm: it is
-    ``allowed``, since the graph's pairs may be behind it.
+    however the errors of the graph's pairs are correlated. What only Model A's independent errors forbid is no alarm:
+    it is ``allowed``, since the graph's pairs may be behind it.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Diagnostics(Tabular):
 
     @property
     def alarms(self) -> tuple[Diagnostic, ...]:
-        """What the graph, with whatever hides behind its pairs, does not explain."""
+        """What neither the graph nor any correlation of its pairs explains."""
         return tuple(one for one in self.checks if one.verdict == ALARM)
 
     @property

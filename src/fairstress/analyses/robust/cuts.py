@@ -20,6 +20,7 @@ import numpy as np
 
 from fairstress.analyses.robust.accuracy import Accuracy, accuracy_of
 from fairstress.analyses.robust.minimax import largest
+from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
@@ -38,7 +39,7 @@ WIDEST = 1e-6  # gap of a predictor that counts as the best, as a share of the o
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RobustPredictor:
+class RobustPredictor(Shown):
     """The best predictor for one weight, and how unfair it is at worst.
 
     Examples

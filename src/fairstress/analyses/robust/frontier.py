@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.robust.cuts import TOLERANCE, CuttingPlanes, RobustPredictor, read_weights
-from fairstress.analyses.tabular import Tabular
+from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Baseline
@@ -25,7 +25,7 @@ PASSES = 3  # over all weights, with the cuts that the others have found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BaselinePoint:
+class BaselinePoint(Shown):
     """A baseline, and how unfair it is at worst within the same budget.
 
     Examples

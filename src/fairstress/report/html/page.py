@@ -68,6 +68,7 @@ def _template() -> jinja2.Template:
     environment.filters.update(number=number, name=name, value=value, written=written, label=label)
     environment.filters.update(first_screen=first_screen, said=said, plain_text=as_text)
     environment.globals["changes"] = lambda content: said(Words(content).changes)
+    environment.globals["strength_is"] = lambda content: Words(content).strength_is
     return environment.get_template(TEMPLATE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,18 @@ def plot_graph(graph: CausalGraph, ax: Axes | None = None) -> Axes:
 
 
 # ---------------------------------------------------------------- layout
+
+
+def graph_as_svg(graph: CausalGraph) -> str | None:
+    """The drawing as SVG; None where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    figure, text = Figure(layout="constrained"), StringIO()
+    plot_graph(graph, figure.subplots())
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
 def lay_out(graph: CausalGraph) -> Layout:

@@ -140,7 +140,7 @@ def _threshold(audit: Audit) -> str:
     through = "a threshold" if coding.is_binary else "thresholds"
     return (
         f" {graph.protected} itself is taken as a normal variable seen through {through}: a positive correlation "
-        f"with it means that what hides behind {high} raises the feature."
+        f"with it means that hidden causes in favour of {high} raise the feature."
     )
 
 

@@ -1,4 +1,8 @@
-"""What a hidden confounder can do, and what it must be to do more: both directions in words. Computes nothing."""
+"""What hidden confounding can do, and how strong it must be to do more. Computes nothing.
+
+Where the worst case reaches a level is told from the budgets that were searched: between the last that falls short and
+the first that does not. `Curve.breaking_point` finds the place itself.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,26 @@ from typing import TYPE_CHECKING
 
 from fairstress.analyses.absorption import listed
 from fairstress.errors import Status
-from fairstress.options import Budget, SingleCause, Spectral
+from fairstress.options import Budget, SingleCause
 
 if TYPE_CHECKING:
     from fairstress.analyses.curve import Curve
     from fairstress.analyses.worst_case import WorstCase
 
 SEARCHED = "as far as the search can tell"
+ADDITIVE = "additive Gaussian confounding"  # what every worst case is over
+LIKE_FOR_LIKE = "To compare two predictors under the same confounding instead, ask breaking_point('blind')."
 
 
 def beyond(worst: WorstCase) -> str:
-    """Say what confounding within a budget can do, and that more takes more."""
+    """Say what confounding within a budget can do, and that it can do no more."""
     if worst.p_max == 0:
         return ""
-    further = "larger" if worst.direction == "largest" else "smaller"
-    hedge = f", {SEARCHED}" if len(worst.pairs) > 1 or worst.at_points else ""
+    verb = "raise" if worst.direction == "largest" else "lower"
+    hedge = f", {SEARCHED}," if len(worst.pairs) > 1 or worst.at_points else ""
     return (
-        f"So a hidden confounder within this budget can bring {_the(worst.functional)} to {worst.value:.4g}; a "
-        f"{further} value takes one beyond it{hedge}.{_takes(worst)}"
+        f"Such confounding can {verb} {_the(worst.functional)} to {worst.value:.4g} and{hedge} no further."
+        f"{_takes(worst)}"
     )
 
 
@@ -39,8 +45,10 @@ def _takes(worst: WorstCase) -> str:
     size = abs(float(worst.correlation[a][b]))
     if size == 0:
         return ""
-    share = f"{_percent(size)} or more of one error's variance"
-    return f" A single cause gives a correlation of {size:.3g} only if it explains {share}."
+    return (
+        f" A single cause gives the two errors a correlation of {size:.3g} only if it explains at least "
+        f"{_percent(size)} of one error's variance."
+    )
 
 
 def bounded(budget: Budget) -> str:
@@ -53,64 +61,47 @@ def bounded(budget: Budget) -> str:
 
 
 def reached(curve: Curve) -> list[str]:
-    """Say for each baseline how strong a hidden confounder must be to bring CFU to its unfairness."""
+    """Say between which budgets the worst case reaches each baseline's distance, and what that asks of one cause."""
     levels = sorted(curve.context.baselines.items(), key=lambda item: item[1])
     highest = curve.points[-1]
-    sentences: list[str] = []
-    for name, level in levels:
-        if highest.value >= level:
-            sentences.append(_needed(curve, name, level, is_first=not sentences))
+    sentences = [_where(curve, name, level) for name, level in levels if highest.value >= level]
+    if sentences:
+        sentences += filter(None, [_single(curve)])
     missed = [name for name, level in levels if highest.value < level]
     if missed:
-        noun = "baseline" if len(missed) == 1 else "baselines"
+        whose = f"distance of the baseline {missed[0]}" if len(missed) == 1 else f"distances of {listed(missed)}"
         sentences.append(
-            f"No hidden confounder within p_max = {highest.p_max:g}{_and_bounds(curve)}, the largest budget searched, "
-            f"brings CFU to the unfairness of the {noun} {listed(missed)}{_hedge(curve)}."
+            f"Up to p_max = {highest.p_max:g}, the largest budget searched, the worst case stays below the "
+            f"{whose}{_hedge(curve)}."
         )
-    return sentences
+    return [*sentences, LIKE_FOR_LIKE] if sentences else []
 
 
-def _needed(curve: Curve, name: str, level: float, *, is_first: bool) -> str:
-    """How strong a hidden confounder must be at least, and which strength is enough."""
+def _where(curve: Curve, name: str, level: float) -> str:
+    """Between which budgets the worst case reaches a level."""
     enough = next(point.p_max for point in curve.points if point.value >= level)
     short = [point.p_max for point in curve.points if point.value < level]
-    head = f"CFU reaches {level:.4g}, the unfairness of the baseline {name},"
-    if not short or short[-1] == 0:
-        return f"{head} within p_max = {enough:g}, the smallest budget searched{' above 0' * bool(short)}."
-    if not is_first:
-        return f"{head} only beyond p_max = {short[-1]:g}; within p_max = {enough:g} it does."
-    return (
-        f"Within these budgets{_and_bounds(curve)} {head} only if a hidden confounder {_stronger(curve, short[-1])}; "
-        f"weaker ones cannot bring it there{_hedge(curve)}, and within p_max = {enough:g} one does."
-        f"{_single(curve, short[-1])}"
-    )
+    head = f"The worst case reaches {level:.4g}, the distance of the baseline {name},"
+    if not short:
+        return f"{head} within p_max = {enough:g} already, the smallest budget searched."
+    return f"{head} between p_max = {short[-1]:g} and {enough:g}{_hedge(curve)}."
 
 
-def _stronger(curve: Curve, p_max: float) -> str:
-    """What lies outside a budget."""
+def _single(curve: Curve) -> str:
+    """What p_max says of one cause: its largest share, or ``p^2 = R2_j R2_k`` for a single pair; else nothing.
+
+    A worst correlation of several pairs need not come from one cause: none gives three correlations with a negative
+    product.
+    """
     last = curve.points[-1]
     if isinstance(last.budget, SingleCause):
-        return f"explains more than {_percent(p_max)} of the variance of an error"
-    if _is_spectral(curve):
-        return f"is stronger than the spectral budget p_max = {p_max:g} allows"
-    errors = "the errors of some pair" if len(last.pairs) > 1 else f"the errors of {listed(last.pairs[0])}"
-    return f"correlates {errors} by more than {p_max:g} in size"
-
-
-def _single(curve: Curve, p_max: float) -> str:
-    """What a single cause must explain to correlate two errors by more than p_max: ``p^2 = R2_j R2_k``."""
-    if _is_spectral(curve) or isinstance(curve.points[-1].budget, SingleCause):
+        return "Here p_max is the largest share of any error's variance that the one cause explains."
+    if len(last.pairs) > 1:
         return ""
-    return f" A single cause does so only if it explains more than {_percent(p_max)} of the variance of an error."
-
-
-def _is_spectral(curve: Curve) -> bool:
-    """Whether the budget is about all pairs together."""
-    return isinstance(curve.points[-1].budget, Spectral) and len(curve.points[-1].pairs) > 1
-
-
-def _and_bounds(curve: Curve) -> str:
-    return " and bounds" if curve.points[-1].budget.bounds else ""
+    return (
+        f"A single cause that correlates the errors of {listed(last.pairs[0])} by p_max explains at least that share "
+        "of one error's variance."
+    )
 
 
 def _hedge(curve: Curve) -> str:

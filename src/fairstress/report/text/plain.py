@@ -23,6 +23,7 @@ QUESTIONS = (
     "Who would be affected?",
     "What does this rest on?",
 )
+ERRORS = ("residual of ", "expected error of ")  # how the names of such inputs begin
 CHANGES = {"squared": "a typical prediction", "absolute": "the average prediction", "max": "some prediction"}
 
 
@@ -101,10 +102,15 @@ class Words:
     def inputs(self) -> str:
         """What the predictor is shown."""
         graph = self.r["graph"]
-        seen = [one.removeprefix("residual of ") for one in graph["predictor_looks_at"]]
+        seen = graph.get("columns_used") or graph["predictor_looks_at"]
         if self.r["settings"].get("predictor_input", "residuals") != "residuals":
-            return self.labels(graph.get("columns_used") or graph.get("columns_shown") or seen)
-        return f"what is left of {self.labels(seen)} once the influence of {self.protected} is taken out"
+            return self.labels(seen)
+        errors = [one.partition(" of ")[2] for one in seen if one.startswith(ERRORS)]
+        others = [one for one in seen if not one.startswith(ERRORS)]  # that no unfair path leads to
+        if not errors:
+            return self.labels(others)
+        left = f"what is left of {self.labels(errors)} once the influence of {self.protected} is taken out"
+        return f"{self.labels(others)} and {left}" if others else left
 
     @property
     def changes(self) -> str:
@@ -137,6 +143,38 @@ class Words:
         return self.labels(list(dict.fromkeys(one for pair in self.r["graph"]["pairs"] for one in pair)))
 
     @property
+    def one_cause(self) -> bool:
+        """Whether budgets are of what one cause explains, and not of correlations."""
+        details = self.r.get("details")
+        return details is not None and details["budget"]["kind"] == "single cause"
+
+    @property
+    def strength_is(self) -> str:
+        """What the size of a budget is."""
+        if self.one_cause:
+            return "the largest share of any error that one of them explains"
+        return "the largest correlation that they give the errors of two variables"
+
+    def strength(self, size: float, digits: int = 2) -> str:
+        """How strong hidden causes are."""
+        if self.one_cause:
+            return f"a share of {number(size, digits, unit=100)} %"
+        return f"a correlation of {number(size, digits)}"
+
+    def causes(self, size: float) -> str:
+        """Hidden causes of a strength."""
+        if self.one_cause:
+            return f"one hidden cause that explains {number(size, unit=100)} % of what is unexplained in {self.ends}"
+        return f"hidden causes that link {self.ends} with {self.strength(size)}"
+
+    def no_causes(self, size: float) -> str:
+        """No hidden causes up to a strength, and the verb."""
+        if self.one_cause:
+            share = f"{number(size, unit=100)} % of what is unexplained in {self.ends}"
+            return f"No single hidden cause that explains up to {share} was"
+        return f"No hidden causes that link {self.ends} with correlations of up to {number(size)} were"
+
+    @property
     def blind(self) -> str:
         """What the predictor is compared with."""
         return f"a predictor that simply leaves {self.protected} out"
@@ -147,6 +185,11 @@ def _capital(label: str) -> str:
     return label[:1] + label[1:2].upper() + label[2:]
 
 
+def _sentence(text: str) -> str:
+    """Text at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 # ---------------------------------------------------------------- the headline
 
 
@@ -154,19 +197,17 @@ _IF = "Counterfactually fair if nothing is hidden"
 
 
 def _breaks(words: Words) -> tuple[str, str]:
-    at = number(words.conclusion["p_max"])
+    enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
         f"{_IF}, but not if something is.",
-        f"Hidden causes that link {words.ends} with a correlation of {at} would be enough to make it as unfair as "
-        f"{words.blind}.",
+        f"{enough} would be enough to make it as unfair as {words.blind}.",
     )
 
 
 def _holds(words: Words) -> tuple[str, str]:
     return (
-        f"{_IF}, and hard to upset.",
-        f"No hidden causes were found that link {words.ends} with correlations of up to "
-        f"{number(words.conclusion['highest'])} and make it as unfair as {words.blind}.",
+        f"{_IF}, and less unfair than the alternative in all that was tried.",
+        f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}.",
     )
 
 
@@ -174,8 +215,7 @@ def _no_level(words: Words) -> tuple[str, str]:
     there = words.conclusion["there"]
     return (
         f"{_IF}, but not if something is.",
-        f"Hidden causes that link {words.ends} with a correlation of {number(there['p_max'])} could change "
-        f"{words.changes} by {words.amount(there['typical'])}.",
+        f"{_sentence(words.causes(there['p_max']))} could change {words.changes} by {words.amount(there['typical'])}.",
     )
 
 
@@ -193,7 +233,7 @@ def _unfair(words: Words) -> tuple[str, str]:
     if blind:
         ratio = words.conclusion["ratio_model_a"]
         much = "as much as" if 0.95 < ratio < 1.05 else f"{number(ratio)} times as much as"
-        beside = f", {much} that of {words.blind}"
+        beside = f", {much} one of {words.blind}"
     return (
         "Not counterfactually fair, even if nothing is hidden.",
         f"If {words.protected} were different, {words.changes} would change by {words.amount(own)}{beside}.",
@@ -264,11 +304,12 @@ def _how_much(words: Words) -> str:
 def _already(words: Words) -> str:
     at = words.conclusion["p_max"]
     if at == 0:
-        return f"Nothing: it is as unfair as {words.blind} already."
+        ratio = words.conclusion["ratio_model_a"]
+        much = "as unfair as" if ratio is None or ratio < 1.05 else f"{number(ratio)} times as unfair as"
+        return f"Nothing: it is {much} {words.blind} already."
     if at is None:
-        highest = number(words.conclusion["highest"])
-        return f"It stayed less unfair than {words.blind} for correlations of up to {highest}."
-    return f"To be as unfair as {words.blind}: hidden causes that link {words.ends} with a correlation of {number(at)}."
+        return f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}."
+    return f"To make it as unfair as {words.blind}: {words.causes(at)}."
 
 
 def _by_cause(words: Words) -> str:
@@ -292,15 +333,15 @@ def _by_cause(words: Words) -> str:
 def _by_correlation(words: Words) -> str:
     at = words.conclusion["p_max"]
     if at is None:
-        return f"More than a correlation of {number(words.conclusion['highest'])}, as far as the search can tell."
-    return f"Hidden causes would have to link {words.ends} with a correlation of {number(at)}."
+        return f"More than {words.strength(words.conclusion['highest'])}, as far as the search can tell."
+    return f"It takes {words.causes(at)}."
 
 
 def _sampling(words: Words) -> str:
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
     if lower is None or not at:
         return ""
-    return f"Allowing for sampling error, a correlation of {number(lower, 3)} instead of {number(at, 3)} might do."
+    return f"Allowing for sampling error, {words.strength(lower, 3)} might be enough."
 
 
 def _then(words: Words) -> str:
@@ -308,7 +349,7 @@ def _then(words: Words) -> str:
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
         return "Nothing that this test can see." if found["state"] == State.CANNOT_MATTER else "That cannot be said."
     there = found["there"]
-    where = "At that strength" if there["p_max"] == found["p_max"] else f"At a correlation of {number(there['p_max'])}"
+    where = "At that strength" if there["p_max"] == found["p_max"] else f"At {words.strength(there['p_max'])}"
     change = f"{where}, {words.changes} could change by {words.amount(there['typical'])}"
     if there["typical_upper"] is not None:
         change += (
@@ -316,7 +357,7 @@ def _then(words: Words) -> str:
         )
     deviation = words.r["conclusion"]["outcome_deviation"]
     if deviation is not None:
-        change += f", where {words.outcome} has a standard deviation of {number(deviation)}"
+        change += f"; for comparison, the standard deviation of {words.outcome} is {number(deviation)}"
     if there["turned_percent"] is not None:
         change += f". {number(there['turned_percent'])} % of decisions would turn"
     return f"{change}."
@@ -330,8 +371,8 @@ def _who(words: Words) -> str:
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
-    more = [f"for {words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
-    text = f"In that worst case, predictions for {words.group(first)} would be {listed([where, *more])}."
+    more = [f"{words.amount(g['difference'])} {_side(g)} for {words.group(g)}" for g in others]
+    text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
     return f"{text} {_loses(words, named)}"
 
 
@@ -353,6 +394,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the graph below{fair}; on hidden causes that act only where it allows them and are additive and Gaussian. "
-        "It does not show that such causes exist."
+        f"On the graph{fair}, and on hidden causes that are additive Gaussian and act only where it allows. "
+        "This does not show that they exist."
     )

@@ -9,7 +9,8 @@ import numpy as np
 from fairstress.analyses.absorption import listed as _join
 from fairstress.analyses.check import Verdict
 from fairstress.errors import Status
-from fairstress.report.text.implications import beyond, bounded, reached
+from fairstress.options import Pairwise
+from fairstress.report.text.implications import ADDITIVE, beyond, bounded, reached
 from fairstress.report.text.limits import limit_text, percent, replication_text, sampling_text
 from fairstress.report.text.markup import fill, printable
 
@@ -98,7 +99,7 @@ def worst_case_notes(worst: WorstCase) -> list[str]:
     pairs = _join(f"{a} <-> {b} {worst.correlation[a][b]:+.3f}" for a, b in worst.pairs)
     floor = f", least eigenvalue {worst.floor:g}" if len(worst.pairs) > 1 else ""
     budget = f"{worst.budget} budget p_max = {worst.p_max:g}{floor}{bounded(worst.budget)}"
-    value = f"The {worst.direction} {worst.functional} found within the {budget}"
+    value = f"The {worst.direction} {worst.functional} found under {ADDITIVE} within the {budget}"
     where = f"is {worst.value:.4g}. It stands at {pairs} (smallest eigenvalue {worst.min_eigenvalue:.3g})."
     change = round(-worst.log_likelihood_drop, 1) + 0.0
     data = f"The log likelihood there is {change:+.1f} against Model A's{_caution(worst)}."
@@ -141,8 +142,7 @@ def _precision(worst: WorstCase) -> list[str]:
 def curve_summary(curve: Curve) -> str:
     """Say how the worst case grows with the budget, and what it takes to reach the baselines' unfairness."""
     last = curve.points[-1]
-    floor = f"(least eigenvalue {last.floor:g} at the largest)"
-    lines = [f"Worst case within {last.budget} budgets {floor}{bounded(last.budget)}", ""]
+    lines = [*fill(curve_title(last)).splitlines(), ""]
     head = f"{upper_title(curve.sampling_error):>{UPPER_WIDTH}}" if curve.sampling_error else ""
     lines += [f"{'p_max':>8}{'CFU':>14}{head}{'CFU at penalty 0':>18}{'against Model A':>17}"]
     for i, point in enumerate(curve.points):
@@ -153,6 +153,13 @@ def curve_summary(curve: Curve) -> str:
     return "\n".join(lines) + "\n\n" + fill(" ".join(curve_notes(curve)))
 
 
+def curve_title(last: WorstCase) -> str:
+    """What a curve is of; ``last`` is its largest budget."""
+    at = "" if isinstance(last.budget, Pairwise) else " at the largest"
+    floor = f", least eigenvalue {last.floor:g}{at}" if len(last.pairs) > 1 else ""
+    return f"Worst case under {ADDITIVE}: {last.budget} budgets{floor}{bounded(last.budget)}"
+
+
 def upper_title(estimate: Estimate) -> str:
     """The head of a column of upper limits."""
     return f"at most ({percent(estimate.replication.level)})"
@@ -161,7 +168,8 @@ def upper_title(estimate: Estimate) -> str:
 def curve_notes(curve: Curve) -> list[str]:
     """The sentences under a curve's table."""
     levels = [f"{name} {level:.4g}" for name, level in curve.context.baselines.items()]
-    notes = [f"The unfairness of the baselines, for comparison: {_join(levels)}."] if levels else []
+    distances = "Mean squared distances of the baselines' predictions, the paper's levels"
+    notes = [f"{distances}: {_join(levels)}."] if levels else []
     last = curve.points[-1].estimate
     about = (sampling_text(curve.sampling_error, curve.context), replication_text(last.replication if last else None))
     notes += [sentence for sentence in about if sentence]

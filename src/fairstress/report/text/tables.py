@@ -11,11 +11,11 @@ from fairstress.errors import SettingError
 from fairstress.options import RESIDUALS
 from fairstress.report.text.audit import audit_data
 from fairstress.report.text.frontier import frontier_notes
-from fairstress.report.text.implications import bounded
 from fairstress.report.text.markup import Sheet
 from fairstress.report.text.results import (
     cfu_text,
     curve_notes,
+    curve_title,
     likelihood_change,
     profile_notes,
     shown_correlations,
@@ -84,13 +84,10 @@ def curve_table(curve: Curve) -> Sheet:
         shares = (share,) if of_variance else ()
         upper = (cfu_text(curve, point.estimate.upper),) if point.estimate else ()
         rows.append((f"{point.p_max:g}", cfu_text(curve, point.value), *upper, *shares, without, drop, *p))
-    floor = f", least eigenvalue {last.floor:g} at the largest" if len(pairs) > 1 else ""
     units = "CFU in squared units of the outcome; the variance is the outcome's."
     other = f"{last.functional} is not in units of the variance of the outcome."
     notes = (units if of_variance else other, *curve_notes(curve))
-    return Sheet(
-        f"Worst case within {last.budget} budgets{floor}{bounded(last.budget)}", head, tuple(rows), notes, numeric=True
-    )
+    return Sheet(curve_title(last), head, tuple(rows), notes, numeric=True)
 
 
 def cause_contour_table(contour: CauseContour) -> Sheet:

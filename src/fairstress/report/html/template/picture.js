@@ -35,7 +35,7 @@ function pictureAxes(svg, frame, X, Y, at) {
     make(svg, "text", { x: X(value), y: frame.bottom + 17, "text-anchor": "middle" }, shown(value, 2));
   make(svg, "line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom });
   make(svg, "text", { x: 2, y: 14 }, short(`typical change of a prediction${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
-  make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.height - 6, "text-anchor": "middle" }, "strength of hidden causes (correlation)");
+  make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.height - 6, "text-anchor": "middle" }, `strength of hidden causes (${r.details.budget.kind === "single cause" ? "share explained" : "correlation"})`);
 }
 // labels at the right end, pushed apart from the top down
 function lineLabels(svg, frame, all, Y) {
