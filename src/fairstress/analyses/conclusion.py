@@ -36,6 +36,7 @@ BLIND = "blind"  # the baseline that leaves the protected attribute out
 CAP = 0.9  # share of the protected attribute's error that a strong cause of it may explain
 LARGEST_SHARE = 0.9  # of every error, up to which one hidden cause is tried
 SEARCHED = 5  # budgets at which predictors are compared by a search of their own, about
+FEW_SIZES = 4  # budgets at which predictors are compared where each search takes long
 QUICK = (0.0, 0.2, 0.4, 0.6)  # budgets of a summary
 SHARES = (0.1, 0.3, 0.6, LARGEST_SHARE)
 
@@ -143,8 +144,9 @@ def steps_of(fitted: Fitted, sizes: Sequence[float]) -> int:
 
 
 def _compared_sizes(fitted: Fitted, sizes: Sequence[float]) -> list[float]:
-    """Budgets at which predictors are compared: a few where each search takes long."""
-    return list(sizes)[:: max(1, len(sizes) // 3)] if fitted.claim.is_slow else list(sizes)
+    """Budgets at which predictors are compared: a few, the largest among them, where each search takes long."""
+    wanted = min(len(sizes), FEW_SIZES) if fitted.claim.is_slow else len(sizes)
+    return [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, wanted)]
 
 
 def quick_conclusion(fitted: Fitted) -> Conclusion | None:
