@@ -359,7 +359,7 @@ def _then(words: Words) -> str:
         )
     deviation = words.r["conclusion"]["outcome_deviation"]
     if deviation is not None:
-        change += f"; for comparison, the standard deviation of {words.outcome} is {number(deviation)}"
+        change += f"; the standard deviation of {words.outcome} is {number(deviation)}"
     if there["turned_percent"] is not None:
         change += f". {number(there['turned_percent'])} % of decisions would turn"
     return f"{change}."
