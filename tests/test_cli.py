@@ -59,7 +59,7 @@ def refused(folder, text: str) -> str:
 
 
 def test_run_prints_a_summary_and_writes_json_that_repeats_the_audit(folder, law_audit):
-    result = call("run", folder / "audit.toml", "--details")
+    result = call("run", folder / "audit.toml")
     assert result.exit_code == 0, result.stderr
     assert "The pair ugpa <-> lsat" in result.stdout
     written = json.loads((folder / "audit-results.json").read_text())
@@ -248,7 +248,7 @@ def test_check_as_json_of_a_graph_without_pairs_has_no_verdict(mixed):
 
 def test_run_writes_results_of_columns_of_every_kind(mixed):
     mixed.write_text(MIXED.replace("grade -> pay", "grade -> pay; job <-> grade") + "\n[profile]\npoints = 3\n")
-    result = call("run", mixed, "--details")
+    result = call("run", mixed)
     assert result.exit_code == 0, result.stderr
     assert "The pair job <-> grade" in result.stdout
     written = json.loads(mixed.with_name("audit-results.json").read_text())
@@ -301,7 +301,7 @@ def test_the_table_of_columns_fits_a_terminal_and_steers_none(tmp_path):
 def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
     asked = 'p_max = 0.2\nreason = "so"\nsizes = [0, 0.2, 0.4]\nlevels = {tiny = [1e-7, "so"]}\nthreshold = 0.1\n'
     (folder / "audit.toml").write_text(f"{SETTINGS}\n[report]\n{asked}")
-    result = call("run", folder / "audit.toml", "--details", "--report", folder / "page.html")
+    result = call("run", folder / "audit.toml", "--report", folder / "page.html")
     assert result.exit_code == 0, result.stderr
     assert "Worst case under additive Gaussian confounding: pairwise budgets" in result.stdout
     again = call("report", folder / "audit-results.json")
