@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -138,7 +138,8 @@ def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, a
             data = audit.report(**(plan.report or {}), profiles=None if left else profiles, progress=progress)
         profiles = list(data.profiles)
         content = in_settings(report_results(data, source=plan.source()))
-        said, in_full = partial(brief, content, _MORE.format(settings)), [data.curve.summary]
+        said: Callable[[], str] = partial(brief, content, _MORE.format(settings))
+        in_full = [data.curve.summary]
     else:
         said, in_full = audit.summary, []
         content = results(audit, profiles, source=plan.source())

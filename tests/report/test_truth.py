@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from fairstress.report.json import report_results
 from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_text
 
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "fairstress"
 SMALL = {"grid": (0,), "search": fs.Search(starts=2)}
 FOUR = "a -> x, z; x -> z; a <-> x; x <-> z; a <-> z"
 GONE = (
@@ -244,4 +247,7 @@ def test_a_headline_speaks_of_the_size_of_its_own_kind_of_budget(small, budget, 
 def test_phrases_that_nobody_would_say_are_gone(demonstration, law):
     texts = [read(demonstration.results), flat(demonstration.stdout), flat(law.details())]
     texts += [flat(law.check().summary()), flat(law.worst_case(0.1).summary()), flat(law.diagnostics().summary())]
+    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.jinja"), *SOURCE.rglob("*.js"), *(ROOT / "docs").glob("*.md")]
+    texts += [flat(file.read_text(encoding="utf-8")) for file in files]
+    assert len(files) > 150
     assert [phrase for phrase in GONE for text in texts if phrase.lower() in text.lower()] == []

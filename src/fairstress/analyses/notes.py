@@ -131,9 +131,10 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
         return
     value, share = _heap(fitted, equation)
     if share > HEAP and value != 0 and not kind.atom and equation.descends:
+        people = fitted.settings.wording.people
         yield (
-            f"{100 * share:.0f} % of {fitted.settings.wording.people} have '{name}' {value:g}, a heap that the error "
-            "of a number does not make: cut it into ordered levels, or its errors tell the groups apart."
+            f"{100 * share:.0f} % of {people} have '{name}' {value:g}, a heap that the error of a number does "
+            "not make: cut it into ordered levels, or its errors tell the groups apart."
         )
         return
     scale = scale_to_try(fitted, equation, shape_of(eps, weight))

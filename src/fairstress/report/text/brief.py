@@ -60,14 +60,10 @@ def brief(r: Mapping[str, Any], more: str) -> str:
 
 def doubts(r: Mapping[str, Any]) -> list[str]:
     """Kinds of columns that were guessed, and how many things there are to know before trusting the audit."""
-    words, guessed = Words(r), [one["column"] for one in r["data"]["kinds"] if one["reason"] != "given"]
+    words, guessed = Words(r), [one for one in r["data"]["kinds"] if one["reason"] != "given"]
     sentences = []
     if guessed:
-        kinds = [
-            f"{words.label(one['column'])} {name(one['kind'])}"
-            for one in r["data"]["kinds"]
-            if one["column"] in guessed
-        ]
+        kinds = [f"{words.label(one['column'])} ({name(one['kind'])})" for one in guessed]
         shown = listed(kinds) if len(kinds) <= 6 else f"{listed(kinds[:5])}, {len(kinds) - 5} more"
         sentences.append(f"Kinds of columns were guessed: {shown}.")
     if r["notes"]:

@@ -105,7 +105,9 @@ class Words:
         """What was predicted, of whom, from what."""
         data = self.r["data"]
         levels, people = data["outcome_levels"], f"{number(data['rows'])} {self.people}"
-        what = f"The probability that {self.outcome} is {name(levels[1])}" if levels else _capital(self.outcome)
+        known = self.r["graph"]["outcome"] in self.r["wording"]["labels"]  # a column's own name stays as it is
+        first = _capital(self.outcome) if known else self.outcome
+        what = f"The probability that {self.outcome} is {name(levels[1])}" if levels else first
         return f"{what} of {people}, predicted from {self.inputs}. Tested against causes that nobody measured."
 
     @property
