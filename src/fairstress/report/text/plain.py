@@ -88,7 +88,17 @@ class Words:
     @property
     def title(self) -> str:
         """The question of the page."""
-        return f"Would this prediction be the same if {self.protected} were different?"
+        return f"Would this prediction be the same if {self.otherwise}?"
+
+    @property
+    def otherwise(self) -> str:
+        """The protected attribute in the other world: a number is moved by so much."""
+        shift = self.r["data"].get("shift")
+        if shift is None:
+            return f"{self.protected} were different"
+        unit = self.r["wording"]["units"].get(self.r["graph"]["protected"])
+        amount = f"{number(shift, size=True)} {name(unit)}" if unit else number(shift, size=True)
+        return f"{self.protected} were {amount} {'higher' if shift > 0 else 'lower'}"
 
     @property
     def line(self) -> str:
@@ -238,7 +248,7 @@ def _unfair(words: Words) -> tuple[str, str]:
         beside = f", {much} one of {words.blind}"
     return (
         "Not counterfactually fair, even if nothing is hidden.",
-        f"If {words.protected} were different, {words.changes} would change by {words.amount(own)}{beside}.",
+        f"If {words.otherwise}, {words.changes} would change by {words.amount(own)}{beside}.",
     )
 
 
@@ -372,7 +382,7 @@ def _who(words: Words) -> str:
     groups = found["there"]["groups"]
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
-    where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.protected} were different"
+    where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.otherwise}"
     more = [f"{words.amount(g['difference'])} {_side(g)} for {words.group(g)}" for g in others]
     text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
     return f"{text} {_loses(words, named)}"
