@@ -145,7 +145,7 @@ def _of_number(fitted: Fitted, equation: Equation, eps: Array) -> Iterator[str]:
         group, ratio = wider
         yield (
             f"The residuals of '{name}' are {ratio:.2f} times as wide among {group} as in the group where they are "
-            f"narrowest, which alone makes CFU: try kinds={{'{name}': '{kind.word} by group'}}."
+            f"narrowest, which by itself makes predictions differ: try kinds={{'{name}': '{kind.word} by group'}}."
         )
 
 

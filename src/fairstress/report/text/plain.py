@@ -211,7 +211,7 @@ _IF = "Counterfactually fair if nothing is hidden"
 def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
-        f"{_IF}, but not if something is.",
+        f"{_IF}, but perhaps not otherwise.",
         f"{enough} would be enough to make it as unfair as {words.blind}.",
     )
 
@@ -226,7 +226,7 @@ def _holds(words: Words) -> tuple[str, str]:
 def _no_level(words: Words) -> tuple[str, str]:
     there = words.conclusion["there"]
     return (
-        f"{_IF}, but not if something is.",
+        f"{_IF}, but perhaps not otherwise.",
         f"{_sentence(words.causes(there['p_max']))} could change {words.changes} by {words.amount(there['typical'])}.",
     )
 
