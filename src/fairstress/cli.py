@@ -62,7 +62,7 @@ def demo(output: Path) -> None:
         fs.datasets.law_school(),
         graph,
         reference="White",
-        labels={"ugpa": "college grades", "lsat": "LSAT scores", "zfya": "first-year grades (standardised)"},
+        labels={"ugpa": "college grades", "lsat": "LSAT scores", "zfya": "first-year law-school grades"},
         people="students",
         higher_is="better",
         random_state=0,

@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
+from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.check import Verdict as CheckVerdict
 from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as, comparing, first_reached
@@ -67,6 +68,7 @@ class Causes(Shown):
     capped: float | None  # the same of the features' errors, where it explains `cap` of the protected attribute's
     cap: float | None  # None where the protected attribute stands in no pair
     one_clique: bool = True  # whether one cause may act on all variables that stand in pairs
+    observed_factor: float | None = None  # of a two-valued attribute: observed correlation over that of latent errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +121,7 @@ def conclude(
     nominal = evaluate_cfu(fitted.claim, fitted.claim.model_a.correlation).value
     breaking, compared = _like_for_like(fitted, curve, steps)
     state = _state(fitted, curve, checked, plausible, nominal, breaking)
-    worst = _spoken_of(curve, breaking, p_max)
+    worst = _with_limit(curve, _spoken_of(curve, breaking, p_max))
     means = mean_predictions_at(fitted, [worst]).drop(columns="p_max")
     asked = ask_causes and state in (State.BREAKS, State.HOLDS)
     steps()
@@ -235,6 +237,14 @@ def _spoken_of(curve: Curve, breaking: BreakingPoint | None, p_max: float) -> Wo
     return found if not smaller or found.value >= smaller[-1].value else replace(smaller[-1], p_max=size)
 
 
+def _with_limit(curve: Curve, worst: WorstCase) -> WorstCase:
+    """The worst case with its limit, where the curve has limits."""
+    if curve.replicator is None or worst.estimate is not None:
+        return worst
+    (estimate,) = with_limits(curve.replicator, curve.solve, [worst], check=False)
+    return replace(worst, estimate=estimate)
+
+
 # ---------------------------------------------------------------- one hidden cause
 
 
@@ -245,8 +255,9 @@ def _causes(fitted: Fitted, solve: Solver) -> Causes:
     acts_on = equal.worst.clique
     if fitted.graph.protected not in acts_on or len(acts_on) == 1:
         return Causes(acts_on, equal.p_max, None, None, equal.worst.can_touch_all)
+    factor = equal.worst.observed_factor
     capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve)
-    return Causes(acts_on, equal.p_max, capped.p_max, CAP, equal.worst.can_touch_all)
+    return Causes(acts_on, equal.p_max, capped.p_max, CAP, equal.worst.can_touch_all, factor)
 
 
 def _share(fitted: Fitted, budget: SingleCause, solve: Solver) -> BreakingPoint:

@@ -42,7 +42,7 @@ def conclusion_results(fitted: Fitted, found: Conclusion) -> dict[str, Any]:
         "crossing": _crossing(breaking, measure),
         "compared": [_compared(row, measure) for row in found.compared.to_dict("records")],
         "causes": None if found.causes is None else _causes(found.causes),
-        "there": _there(found, found.worst, measure),
+        "there": _there(fitted, found, found.worst),
     }
 
 
@@ -98,20 +98,30 @@ def _causes(causes: Causes) -> dict[str, Any]:
         "capped_percent": _percent(causes.capped),
         "cap_percent": _percent(causes.cap),
         "one_clique": causes.one_clique,
+        "observed_factor": causes.observed_factor,
     }
 
 
-def _there(found: Conclusion, worst: WorstCase, measure: Measure) -> dict[str, Any]:
+def _there(fitted: Fitted, found: Conclusion, worst: WorstCase) -> dict[str, Any]:
+    measure = fitted.settings.measure
     upper = worst.estimate.upper if worst.estimate else None
     return {
         "p_max": worst.p_max,
         "cfu": worst.value,
         "typical": typical(worst.value, measure),
         "typical_upper": typical(upper, measure),
+        "percent_of_deviation": _of_deviation(fitted, worst.value),
         "correlation": worst.correlation.to_numpy().tolist(),
         "turned_percent": _percent(found.turned),
         "groups": [{**row, "group": str(row["group"])} for row in found.groups.to_dict("records")],
     }
+
+
+def _of_deviation(fitted: Fitted, cfu: float) -> float | None:
+    """A typical change in per cent of the outcome's standard deviation; None where it has other units."""
+    plain = fitted.table.outcome_levels is None and fitted.settings.measure.is_squared and fitted.outcome_variance > 0
+    change = typical(cfu, fitted.settings.measure)
+    return 100 * change / math.sqrt(fitted.outcome_variance) if plain and change is not None else None
 
 
 def _percent(share: float | None) -> float | None:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
+from fairstress.analyses.cause_contour import CauseContour
 from fairstress.analyses.check import Check
 from fairstress.analyses.conclusion import Conclusion, conclude, steps_of
 from fairstress.analyses.curve import BreakingPoint, Curve
@@ -132,6 +133,7 @@ class ReportData:
     pairs: tuple[PairAlone, ...]  # what each pair does to the worst case
     benchmarks: Benchmarks | None  # None where they are refused
     benchmarks_refused: str  # why there are none
+    cause_contour: CauseContour | None  # what one hidden cause can do, by shares; None where that was not asked
     comparison: tuple[Comparison, ...]  # the audited predictor, then the baselines
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
     no_specification_checks: str  # why there are none
@@ -192,7 +194,7 @@ def collect(
     if threshold is not None:
         audit.flips(threshold)  # which refuses what is no threshold
     unknown = audit.graph.pairs if profiles is None else ()
-    count = _count(audit, of_curve, named) + (len(plans(fitted)) if thorough else 0)
+    count = _count(audit, of_curve, named) + (len(plans(fitted)) + 1 if thorough else 0)
     steps = Steps(count + len(unknown) + (threshold is not None), progress)
     check, plausible = audit.check(), audit.plausibility()
     steps()
@@ -229,6 +231,7 @@ def collect(
         pairs=alone or (PairAlone(audit.graph.pairs[0], worst, None),),
         benchmarks=benchmarks,
         benchmarks_refused=refused,
+        cause_contour=_contour(audit, steps) if thorough else None,
         comparison=comparison(fitted, curve, worst, found.breaking, steps),
         specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
         no_specification_checks="" if thorough else _NOT_ASKED,
@@ -317,6 +320,13 @@ def _pairs(audit: Audit, p_max: float, solve: Solver, steps: Steps) -> tuple[Pai
         found = (solve.without(fixed)(p_max) for fixed in steps.each((others, [pair])))
         alone.append(PairAlone(pair, *found))
     return tuple(alone)
+
+
+def _contour(audit: Audit, steps: Steps) -> CauseContour | None:
+    """What one hidden cause of the attribute and of features can do; None where the attribute stands in no pair."""
+    found = audit.cause_contour(progress=None) if audit.graph.confounds_protected else None
+    steps()
+    return found
 
 
 def _benchmarks(audit: Audit, columns: Any, steps: Steps) -> tuple[Benchmarks | None, str]:

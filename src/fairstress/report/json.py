@@ -25,6 +25,7 @@ from fairstress.version import __version__
 
 if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.result import Benchmarks
+    from fairstress.analyses.cause_contour import CauseContour
     from fairstress.analyses.check import Check
     from fairstress.analyses.conclusion import Conclusion
     from fairstress.analyses.curve import Curve
@@ -57,6 +58,7 @@ LATER = (
     "benchmarks_refused",
     "marks",
     "predictors",
+    "cause_contour",
     "comparison",
     "specification_checks",
     "no_specification_checks",
@@ -138,6 +140,7 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
         "benchmarks_refused": data.benchmarks_refused or None,
         "marks": _marks(data.benchmarks) if data.benchmarks else None,
         "predictors": _records(data.predictors),
+        "cause_contour": _contour(data.cause_contour) if data.cause_contour else None,
         "comparison": [asdict(one) for one in data.comparison],
         "specification_checks": [asdict(one) for one in data.specification_checks],
         "no_specification_checks": data.no_specification_checks or None,
@@ -248,6 +251,14 @@ def _robust(robust: RobustPredictor) -> dict[str, Any]:
 
 def _baseline(baseline: Baseline) -> dict[str, Any]:
     return {f.name: getattr(baseline, f.name) for f in fields(baseline) if f.name != "claim"}
+
+
+def _contour(found: CauseContour) -> list[dict[str, Any]]:
+    """What one hidden cause can do, by the shares of errors that it explains, in per cent."""
+    kept = ["attribute_share", "feature_share", "cfu", "baseline_cfu", "as_unfair"]
+    rows = _records(found.to_frame()[kept])
+    shares = [{f"{key}_percent": 100 * row.pop(key) for key in kept[:2]} for row in rows]
+    return [{**share, **row} for share, row in zip(shares, rows, strict=True)]
 
 
 def _marks(benchmarks: Benchmarks) -> list[dict[str, Any]]:

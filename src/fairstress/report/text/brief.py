@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairstress.report.json import audit_results, report_results
-from fairstress.report.text.markup import WIDTH, fill
+from fairstress.report.text.markup import WIDTH, printable
 from fairstress.report.text.plain import Words, first_screen
 from fairstress.report.text.said import as_html, as_text, listed, name
 
@@ -46,7 +47,7 @@ def _not_stressed(r: Mapping[str, Any], more: str) -> str:
     )
     compared = f"{nothing}{f', against {listed(beside)}' if beside else ''}."
     paragraphs = [words.title, words.line, compared, why, *doubts(r), more]
-    return _at_most([fill(as_text(paragraph)) for paragraph in paragraphs])
+    return _at_most([_filled(as_text(paragraph)) for paragraph in paragraphs])
 
 
 def brief(r: Mapping[str, Any], more: str) -> str:
@@ -54,8 +55,13 @@ def brief(r: Mapping[str, Any], more: str) -> str:
     screen = first_screen(r)
     paragraphs = [screen.line, f"{screen.claim} {screen.headline}"]
     paragraphs += [f"{question} {answer}" for question, answer in screen.answers]
-    lines = [as_text(screen.title), *(fill(as_text(paragraph)) for paragraph in [*paragraphs, *doubts(r)]), more]
+    lines = [as_text(screen.title), *(_filled(as_text(paragraph)) for paragraph in [*paragraphs, *doubts(r)]), more]
     return _at_most(lines)
+
+
+def _filled(text: str) -> str:
+    """A paragraph in lines for a terminal; names with a hyphen are not broken."""
+    return textwrap.fill(printable(text), WIDTH, break_on_hyphens=False)
 
 
 def doubts(r: Mapping[str, Any]) -> list[str]:

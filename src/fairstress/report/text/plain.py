@@ -167,11 +167,13 @@ class Words:
             return "the largest share of any error that one of them explains"
         return "the largest correlation that they give the errors of two variables"
 
-    def strength(self, size: float, digits: int = 2) -> str:
+    def size(self, size: float, digits: int = 2) -> str:
+        """The size of a budget."""
+        return f"{number(size, digits, unit=100)} %" if self.one_cause else number(size, digits)
+
+    def strength(self, size: float) -> str:
         """How strong hidden causes are."""
-        if self.one_cause:
-            return f"a share of {number(size, digits, unit=100)} %"
-        return f"a correlation of {number(size, digits)}"
+        return f"a share of {self.size(size)}" if self.one_cause else f"a correlation of {self.size(size)}"
 
     def causes(self, size: float) -> str:
         """Hidden causes of a strength."""
@@ -212,7 +214,7 @@ def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
         f"{_IF}, but perhaps not otherwise.",
-        f"{enough} would be enough to make it as unfair as {words.blind}.",
+        f"{enough}{_sampling(words)} could, in the worst case, make it as unfair as {words.blind}.",
     )
 
 
@@ -278,7 +280,7 @@ def _as_it_stands(words: Words) -> str:
     if found["state"] == State.IMPOSSIBLE:
         worst = max(words.r["plausibility"]["features"], key=lambda one: one["outside"])
         return f"That cannot be said until the model fits. {name(worst['sentence'])}"
-    assumed = "if the graph is right and nothing is hidden"
+    assumed = "if the causal diagram is right and nothing is hidden"
     own = f"{words.changes} would change by {words.amount(found['typical_model_a'])}"
     if found["state"] == State.UNFAIR:
         return f"No. Even {assumed}, {own}."
@@ -287,7 +289,7 @@ def _as_it_stands(words: Words) -> str:
     error = ""
     if bands and bands["refit"] == "model b":
         most = words.amount(bands["typical_sampling_error"])
-        error = f" Sampling error alone could make {words.changes} change by up to {most}."
+        error = f" Sampling error alone could change {words.changes} by up to {most}."
     return f"Yes by construction, {assumed}.{error}"
 
 
@@ -310,7 +312,7 @@ def _how_much(words: Words) -> str:
         return f"There is no natural level: {words.blind} is not affected by it either."
     if found["state"] == State.UNFAIR:
         return _already(words)
-    return " ".join(filter(None, [_by_cause(words) or _by_correlation(words), _sampling(words)]))
+    return _by_cause(words) or _by_correlation(words)
 
 
 def _already(words: Words) -> str:
@@ -332,9 +334,9 @@ def _by_cause(words: Words) -> str:
     if causes["equal_percent"] is None:
         return "No single hidden cause that was tried is enough."
     who = words.labels(causes["variables"])
-    alike = " alike" if len(causes["variables"]) > 1 else ""
+    each = "each of " if 1 < len(causes["variables"]) <= FEW else ""
     share = f"{number(causes['equal_percent'])} %"
-    text = f"One hidden cause would have to explain {share} of what is unexplained in {who}{alike}"
+    text = f"One hidden cause would have to explain {share} of what is unexplained in {each}{who}"
     if causes["capped_percent"] is not None:
         others = [one for one in causes["variables"] if one != words.r["graph"]["protected"]]
         share = f"{number(causes['capped_percent'])} % in {words.labels(others)}"
@@ -350,10 +352,11 @@ def _by_correlation(words: Words) -> str:
 
 
 def _sampling(words: Words) -> str:
+    """How much less may do, in brackets."""
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
     if lower is None or not at:
         return ""
-    return f"Allowing for sampling error, {words.strength(lower, 3)} might be enough."
+    return f" ({words.size(lower, 3)} instead of {words.size(at, 3)} allowing for sampling error)"
 
 
 def _then(words: Words) -> str:
@@ -361,15 +364,11 @@ def _then(words: Words) -> str:
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
         return "Nothing that this test can see." if found["state"] == State.CANNOT_MATTER else "That cannot be said."
     there = found["there"]
-    where = "At that strength" if there["p_max"] == found["p_max"] else f"At {words.strength(there['p_max'])}"
-    change = f"{where}, {words.changes} could change by {words.amount(there['typical'])}"
+    change = f"At {words.strength(there['p_max'])} {words.changes} could change by {words.amount(there['typical'])}"
     if there["typical_upper"] is not None:
-        change += (
-            f" (at most {words.amount(there['typical_upper'])} with {number(words.r['bands']['percent'])} % confidence)"
-        )
-    deviation = words.r["conclusion"]["outcome_deviation"]
-    if deviation is not None:
-        change += f"; the standard deviation of {words.outcome} is {number(deviation)}"
+        change += f" ({words.amount(there['typical_upper'])} with sampling error)"
+    if there["percent_of_deviation"] is not None:
+        change += f", {number(there['percent_of_deviation'])} % of the standard deviation of {words.outcome}"
     if there["turned_percent"] is not None:
         change += f". {number(there['turned_percent'])} % of decisions would turn"
     return f"{change}."
@@ -382,9 +381,9 @@ def _who(words: Words) -> str:
     groups = found["there"]["groups"]
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
-    where = f"{words.amount(first['difference'])} {_side(first)} on average than if {words.otherwise}"
-    more = [f"{words.amount(g['difference'])} {_side(g)} for {words.group(g)}" for g in others]
-    text = f"At worst, predictions for {words.group(first)} would be {', and '.join([where, *more])}."
+    moved = [f"{words.group(g)} would be predicted {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
+    moved += [f"{words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
+    text = f"At worst, {', and '.join(moved)}{',' if others else ''} on average than if {words.otherwise}."
     return f"{text} {_loses(words, named)}"
 
 
@@ -406,6 +405,6 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the graph{fair}, and on hidden causes that are additive Gaussian and act only where it allows. "
-        "This does not show that they exist."
+        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where it lets "
+        "them. None of this shows that they exist."
     )

@@ -35,11 +35,11 @@ function pictureAxes(svg, frame, X, Y, at) {
     make(svg, "text", { x: X(value), y: frame.bottom + 17, "text-anchor": "middle" }, shown(value, 2));
   make(svg, "line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom });
   make(svg, "text", { x: 2, y: 14 }, short(`typical change of a prediction${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
-  make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.height - 6, "text-anchor": "middle" }, `strength of hidden causes (${r.details.budget.kind === "single cause" ? "share explained" : "correlation"})`);
+  make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 37, "text-anchor": "middle" }, `strength of hidden causes (${r.details.budget.kind === "single cause" ? "share explained" : "correlation"})`);
 }
 // labels at the right end, pushed apart from the top down
 function lineLabels(svg, frame, all, Y) {
-  const ends = all.map((one) => ({ ...one, y: Math.max(frame.top + 12, Y(one.line[one.line.length - 1][1]) - 9) })).sort((a, b) => a.y - b.y);
+  const ends = all.map((one) => ({ ...one, y: Math.max(frame.top + 12, Y(one.line[one.line.length - 1][1]) - 14) })).sort((a, b) => a.y - b.y);
   ends.forEach((one, i) => (one.y = i ? Math.max(one.y, ends[i - 1].y + 17) : one.y));
   for (let i = ends.length - 1, low = frame.bottom - 5; i >= 0; low = ends[i].y - 17, i--) ends[i].y = Math.min(ends[i].y, low);
   for (const one of ends) make(svg, "text", { class: `label who who-${one.who}`, x: frame.right - 2, y: one.y, "text-anchor": "end" }, short(one.text, Math.floor((frame.right - frame.left) / 9)));
@@ -76,7 +76,7 @@ function drawPicture(box, width) {
   const frame = { left: 48, right: width - 10, top: 28 }, X = scale(0, reach() || 1, frame.left, frame.right);
   const rows = marksInWords(width, X);
   frame.bottom = 300;
-  frame.height = frame.bottom + 46 + (rows.length ? 14 + 17 * rows.length : 0);
+  frame.height = frame.bottom + 44 + (rows.length ? 6 + 17 * rows.length : 0);
   const all = lines(), { Y, at } = upwards(all, frame);
   const svg = canvas(box, width, frame.height, "img", "Typical change of a prediction for each strength of hidden causes; tables below have the values.");
   pictureAxes(svg, frame, X, Y, at);
@@ -87,7 +87,7 @@ function drawPicture(box, width) {
   rows.forEach((row, i) => {
     for (const [, , mark] of row) {
       make(svg, "path", { class: "mark", d: `M${mark.x} ${frame.bottom + 2}l-4 8h8z`, "data-p-max": mark.p });
-      make(svg, "text", { class: "label", x: mark.middle, y: frame.bottom + 36 + 17 * i, "text-anchor": "middle" }, short(mark.text, 32));
+      make(svg, "text", { class: "label", x: mark.middle, y: frame.bottom + 58 + 17 * i, "text-anchor": "middle" }, short(mark.text, 32));
     }
   });
 }
