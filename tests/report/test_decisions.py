@@ -47,7 +47,7 @@ def test_directions_threshold_and_search_are_explained_in_words(hostile_results)
 def test_the_answers_have_one_sentence_on_decisions(hostile_results):
     found = hostile_results["conclusion"]["there"]
     page = render_page(hostile_results)
-    verdict = words(page[: page.index("The graph that was assumed")])
+    verdict = words(page[: page.index("The causal diagram that was assumed")])
     assert f"{shown(found['turned_percent'], 2)} % of decisions would turn." in verdict
     if found["p_max"] == hostile_results["details"]["p_max"]:
         share = hostile_results["decisions"]["groups"][0]["worst"]["either"]

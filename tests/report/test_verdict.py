@@ -50,7 +50,7 @@ def test_a_predictor_that_is_unfair_under_model_a_is_not_called_fair(raw):
     assert found["cfu_model_a"] == raw["comparison"][0]["cfu_model_a"] > 0.01
     change = f"would change by {shown(found['typical_model_a'], 2)}"
     assert "Not counterfactually fair, even if nothing is hidden." in text
-    assert f"No. Even if the graph is right and nothing is hidden, a typical prediction {change}." in text
+    assert f"No. Even if the causal diagram is right and nothing is hidden, a typical prediction {change}." in text
     assert "Counterfactually fair if" not in text
     assert "Yes by construction" not in text
     assert "f(a, x) \N{MINUS SIGN} f(a*, x*)" in text
@@ -60,7 +60,7 @@ def test_a_predictor_of_residuals_is_counterfactually_fair_under_model_a(plain):
     text = read(plain)
     assert "It is a robust one" not in text
     assert "baseline's predictions from the audited ones" in text
-    assert "Yes by construction, if the graph is right and nothing is hidden." in text
+    assert "Yes by construction, if the causal diagram is right and nothing is hidden." in text
     assert "f(e) \N{MINUS SIGN} f(e*)" in text
 
 

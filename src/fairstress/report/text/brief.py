@@ -73,7 +73,7 @@ def doubts(r: Mapping[str, Any]) -> list[str]:
         shown = listed(kinds) if len(kinds) <= 6 else f"{listed(kinds[:5])}, {len(kinds) - 5} more"
         sentences.append(f"Kinds of columns were guessed: {shown}.")
     if r["notes"]:
-        more = f" ({len(r['notes']) - 1} more in audit.notes)" if len(r["notes"]) > 1 else ""
+        more = f" ({len(r['notes']) - 1} more to know)" if len(r["notes"]) > 1 else ""
         sentences.append(f"To know before trusting this: {name(r['notes'][0])}{more}")
     return sentences
 

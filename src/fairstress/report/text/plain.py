@@ -118,11 +118,15 @@ class Words:
         if self.r["settings"].get("predictor_input", "residuals") != "residuals":
             return self.labels(seen)
         errors = [one.partition(" of ")[2] for one in seen if one.startswith(ERRORS)]
-        others = [one for one in seen if not one.startswith(ERRORS)]  # that no unfair path leads to
+        others = list(dict.fromkeys(map(self.column, (one for one in seen if not one.startswith(ERRORS)))))
         if not errors:
             return self.labels(others)
         left = f"what is left of {self.labels(errors)} once the influence of {self.protected} is taken out"
         return f"{self.labels(others)} and {left}" if others else left
+
+    def column(self, shown: str) -> str:
+        """The feature behind what a predictor is shown: of a category, one of its levels."""
+        return max((one for one in self.r["graph"]["features"] if shown.startswith(one)), key=len, default=shown)
 
     @property
     def changes(self) -> str:
@@ -207,20 +211,23 @@ def _sentence(text: str) -> str:
 # ---------------------------------------------------------------- the headline
 
 
-_IF = "Counterfactually fair if nothing is hidden"
+def _if(words: Words) -> str:
+    """What holds if nothing is hidden: exactly, or nearly where levels or a holdout leave something."""
+    nearly = words.conclusion["typical_model_a"] > 0
+    return f"{'Nearly counterfactually' if nearly else 'Counterfactually'} fair if nothing is hidden"
 
 
 def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
-        f"{_IF}, but perhaps not otherwise.",
+        f"{_if(words)}, but perhaps not otherwise.",
         f"{enough}{_sampling(words)} could, in the worst case, make it as unfair as {words.blind}.",
     )
 
 
 def _holds(words: Words) -> tuple[str, str]:
     return (
-        f"{_IF}, and less unfair than the alternative in all that was tried.",
+        f"{_if(words)}, and less unfair than the alternative in all that was tried.",
         f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}.",
     )
 
@@ -228,7 +235,7 @@ def _holds(words: Words) -> tuple[str, str]:
 def _no_level(words: Words) -> tuple[str, str]:
     there = words.conclusion["there"]
     return (
-        f"{_IF}, but perhaps not otherwise.",
+        f"{_if(words)}, but perhaps not otherwise.",
         f"{_sentence(words.causes(there['p_max']))} could change {words.changes} by {words.amount(there['typical'])}.",
     )
 

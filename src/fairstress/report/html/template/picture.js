@@ -57,10 +57,16 @@ function crossing(svg, frame, X, Y) {
   make(svg, "path", { class: "breaking", d: `M${x} ${y}m0 -7l7 7l-7 7l-7 -7z`, "data-p-max": verdict.p_max });
   make(svg, "text", { class: "label", x: middle, y: Math.max(y - 16, frame.top + 10), "text-anchor": "middle" }, `equally unfair at ${shown(verdict.p_max, 2)}`);
 }
+// the three strongest of what was measured: more would only be read in the table
+function strongest3(kind) {
+  const own = (m) => m["p_max_" + kind], known = (r.marks || []).filter((m) => own(m) !== null && own(m) !== undefined);
+  const names = known.filter((m) => m.multiple === 1).sort((a, b) => own(b) - own(a)).slice(0, 3).map((m) => m.benchmark);
+  return known.filter((m) => names.includes(m.benchmark) && (m.multiple === 1 || m.multiple === 3)).sort((a, b) => own(a) - own(b));
+}
 // what was measured, as marks in words below the axis, in as many rows as keep them apart
 function marksInWords(width, X) {
   const kind = r.details.budget.kind, rows = [], seen = new Set();
-  for (const mark of (r.marks || []).filter((m) => m.multiple === 1 || m.multiple === 3)) {
+  for (const mark of strongest3(kind)) {
     const p = mark["p_max_" + kind], text = `${mark.multiple === 1 ? "as strong as " : "3 × "}${labelled(mark.benchmark)}`, key = `${text} ${shown(p, 2)}`;
     if (p === null || p === undefined || p > reach() || seen.has(key)) continue;
     seen.add(key);
