@@ -17,7 +17,7 @@ import pandas as pd
 from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.check import Verdict as CheckVerdict
-from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as, comparing, first_reached
+from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as, comparing, first_reached, moved
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import of_everyone, shares_at
 from fairstress.analyses.groups import mean_predictions_at
@@ -30,7 +30,8 @@ from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.inputs.rows import Array
-from fairstress.options import Pairwise, SingleCause
+from fairstress.model.view import RawColumns
+from fairstress.options import SEARCH, Pairwise, SingleCause
 from fairstress.progress import Steps
 
 BLIND = "blind"  # the baseline that leaves the protected attribute out
@@ -59,15 +60,16 @@ class Causes(Shown):
 
     Examples
     --------
-    >>> Causes(("a", "x"), 0.3, None, 0.9).equal
+    >>> Causes(("a", "x"), 0.3).equal
     0.3
     """
 
     variables: tuple[str, ...]  # whose errors it acts on, at the equal share
     equal: float | None  # least share of each of these errors; None where no share up to the largest tried is enough
-    capped: float | None  # the same of the features' errors, where it explains `cap` of the protected attribute's
-    cap: float | None  # None where the protected attribute stands in no pair
     one_clique: bool = True  # whether one cause may act on all variables that stand in pairs
+    capped: float | None = None  # the same of other errors, where it explains `cap` of the protected attribute's
+    capped_on: tuple[str, ...] = ()  # whose errors it acts on then
+    cap: float | None = None  # None where the protected attribute stands in no pair
     observed_factor: float | None = None  # of a two-valued attribute: observed correlation over that of latent errors
 
 
@@ -123,7 +125,8 @@ def conclude(
     state = _state(fitted, curve, checked, plausible, nominal, breaking)
     worst = _with_limit(curve, _spoken_of(curve, breaking, p_max))
     means = mean_predictions_at(fitted, [worst]).drop(columns="p_max")
-    asked = ask_causes and state in (State.BREAKS, State.HOLDS)
+    bounded = bool(curve.solve.budget.bounds)  # which one cause knows nothing of
+    asked = ask_causes and not bounded and state in (State.BREAKS, State.HOLDS)
     steps()
     causes = _causes(fitted, curve.solve) if asked else None
     steps()
@@ -177,7 +180,8 @@ def _state(
     context = fitted.context
     if plausible.mostly_impossible:
         return State.IMPOSSIBLE
-    if nominal > context.negligible and context.floor <= context.negligible:
+    raw = isinstance(fitted.claim.view, RawColumns)  # which no construction makes fair; else it is levels or a holdout
+    if nominal > context.negligible and (raw or context.floor <= context.negligible):
         return State.UNFAIR
     if curve.shows_penalty_only or checked.together.verdict is CheckVerdict.CANNOT_MATTER:
         return State.CANNOT_MATTER
@@ -192,7 +196,9 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
     try:
         compare = comparing(BLIND, curve.solve, curve.context)
     except SettingError:  # a baseline that has no CFU
-        return None, _compared(fitted, [curve.points[0] for _ in steps.each(sizes)][:1])
+        for _ in sizes:
+            steps()
+        return None, _compared(fitted, curve.points[:1])
     compare.explore(sizes[-1])
     points = _along(compare, sizes, steps)
     return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
@@ -209,7 +215,7 @@ def _along(compare: Solver, sizes: Sequence[float], steps: Steps) -> list[WorstC
         if size not in found:
             larger = next(found[other] for other in sizes if other > size and other in found)
             followed = compare.follow(size, [points[-1], larger])
-            found[size] = followed if followed.value >= points[-1].value else replace(points[-1], p_max=size)
+            found[size] = followed if followed.value >= points[-1].value else moved(points[-1], size, followed)
         points.append(found[size])
     return points
 
@@ -234,7 +240,7 @@ def _spoken_of(curve: Curve, breaking: BreakingPoint | None, p_max: float) -> Wo
         return known
     smaller = [point for point in curve.points if point.p_max < size]
     found = curve.solve(size, smaller[-1:])
-    return found if not smaller or found.value >= smaller[-1].value else replace(smaller[-1], p_max=size)
+    return found if not smaller or found.value >= smaller[-1].value else moved(smaller[-1], size, found)
 
 
 def _with_limit(curve: Curve, worst: WorstCase) -> WorstCase:
@@ -252,14 +258,16 @@ def _causes(fitted: Fitted, solve: Solver) -> Causes:
     """How much one hidden cause would have to explain."""
     equal = _share(fitted, SingleCause(), solve)
     assert equal.worst is not None
-    acts_on = equal.worst.clique
-    if fitted.graph.protected not in acts_on or len(acts_on) == 1:
-        return Causes(acts_on, equal.p_max, None, None, equal.worst.can_touch_all)
-    factor = equal.worst.observed_factor
+    found = Causes(equal.worst.clique, equal.p_max, equal.worst.can_touch_all)
+    if not fitted.graph.confounds_protected:
+        return found
     capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve)
-    return Causes(acts_on, equal.p_max, capped.p_max, CAP, equal.worst.can_touch_all, factor)
+    assert capped.worst is not None
+    factor = equal.worst.observed_factor
+    return replace(found, capped=capped.p_max, capped_on=capped.worst.clique, cap=CAP, observed_factor=factor)
 
 
 def _share(fitted: Fitted, budget: SingleCause, solve: Solver) -> BreakingPoint:
-    asked = replace(solve, budget=budget, along_line={}, known={})
+    search = replace(solve.search, method=SEARCH)  # the paper's Algorithm 1 has no form for one cause
+    asked = replace(solve, budget=budget, search=search, along_line={}, known={})
     return as_unfair_as(BLIND, SHARES, asked, fitted.context, Steps(0))

@@ -238,7 +238,7 @@ def _upwards(sizes: Sequence[float], solve: Solver, steps: Steps) -> Iterator[tu
     last: list[WorstCase] = []
     for size in steps.each(sizes):
         worst = solve(size, last)
-        last = [_moved(last[0], size, worst) if last and last[0].value > worst.value else worst]
+        last = [moved(last[0], size, worst) if last and last[0].value > worst.value else worst]
         yield last[0], worst
 
 
@@ -289,10 +289,15 @@ def _reaching(
     return _limited(found, replicator, solve, level, first, points)
 
 
-def _moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
+def moved(smaller: WorstCase, p_max: float, own: WorstCase) -> WorstCase:
     """A smaller budget's solution as the solution of a larger one."""
     return replace(
-        smaller, p_max=p_max, floor=own.floor, scan_value=own.scan_value, scan_correlation=own.scan_correlation
+        smaller,
+        p_max=p_max,
+        floor=own.floor,
+        scan_value=own.scan_value,
+        scan_correlation=own.scan_correlation,
+        estimate=None,  # which was of the smaller one
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,12 +123,12 @@ def _read_raw(path: Path) -> tuple[list[str], pd.DataFrame]:
 
 def _unique(names: Sequence[str]) -> list[str]:
     """Names to tell columns apart by: one without a name has its place, a second of one name its number."""
-    seen: Counter[str] = Counter()
-    unique = []
+    unique: list[str] = []
     for i, name in enumerate(names):
         own = name or f"(column {i + 1})"
-        seen[own] += 1
-        unique.append(own if seen[own] == 1 else f"{own} ({seen[own]})")
+        numbered = (f"{own} ({count})" for count in itertools.count(2))
+        taken = {*unique, *(names if own in unique else ())}
+        unique.append(own if own not in unique else next(one for one in numbered if one not in taken))
     return unique
 
 
@@ -278,12 +279,17 @@ _TROUBLES = {
 }
 
 
+def _is_whole(known: pd.Series[Any]) -> bool:
+    """Whether all values are whole numbers."""
+    return bool(pd.api.types.is_numeric_dtype(known)) and bool((known % 1 == 0).all())
+
+
 def _trouble(cells: Cells, known: pd.Series[Any], kind: Kind | None) -> str | None:
     """The first reason for which a column cannot serve as it is."""
     if cells.are_dates or pd.api.types.is_datetime64_any_dtype(known):
         return DATES
     if kind is None:
         return NESTED if _is_nested(known) else CONSTANT
-    if len(known) > 2 and known.is_unique and (kind.name == CATEGORY or bool((known % 1 == 0).all())):
+    if len(known) > 2 and known.is_unique and (kind.name == CATEGORY or _is_whole(known)):
         return IDENTIFIER
     return MANY_LEVELS if kind.name == CATEGORY and len(kind.levels) > MOST_CATEGORIES else None

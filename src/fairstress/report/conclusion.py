@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fairstress.claim.measure import Measure
 
 
+ROUNDING = 1e-9  # of the outcome's standard deviation
+
+
 def typical(cfu: float | None, measure: Measure) -> float | None:
     """The typical change of a prediction behind a CFU: its root where it is a mean square, otherwise the same."""
     if cfu is None:
@@ -28,7 +31,7 @@ def conclusion_results(fitted: Fitted, found: Conclusion) -> dict[str, Any]:
     """Gather a conclusion in plain types; what is rounding is 0."""
     measure, noise = fitted.settings.measure, fitted.context.negligible
     own = found.cfu_model_a if found.cfu_model_a > noise else 0.0
-    breaking, blind = found.breaking, found.compared.iloc[0].get("blind")
+    breaking, blind = found.breaking, under_model_a(fitted).get("blind")
     return {
         "state": str(found.state),
         "cfu_model_a": own,
@@ -96,6 +99,7 @@ def _causes(causes: Causes) -> dict[str, Any]:
         "variables": list(causes.variables),
         "equal_percent": _percent(causes.equal),
         "capped_percent": _percent(causes.capped),
+        "capped_on": list(causes.capped_on),
         "cap_percent": _percent(causes.cap),
         "one_clique": causes.one_clique,
         "observed_factor": causes.observed_factor,
@@ -105,16 +109,24 @@ def _causes(causes: Causes) -> dict[str, Any]:
 def _there(fitted: Fitted, found: Conclusion, worst: WorstCase) -> dict[str, Any]:
     measure = fitted.settings.measure
     upper = worst.estimate.upper if worst.estimate else None
+    cfu = worst.value if worst.value > fitted.context.negligible else 0.0
     return {
         "p_max": worst.p_max,
-        "cfu": worst.value,
-        "typical": typical(worst.value, measure),
+        "cfu": cfu,
+        "typical": typical(cfu, measure),
         "typical_upper": typical(upper, measure),
-        "percent_of_deviation": _of_deviation(fitted, worst.value),
+        "percent_of_deviation": _of_deviation(fitted, cfu),
         "correlation": worst.correlation.to_numpy().tolist(),
         "turned_percent": _percent(found.turned),
-        "groups": [{**row, "group": str(row["group"])} for row in found.groups.to_dict("records")],
+        "groups": [_group(fitted, row) for row in found.groups.to_dict("records")],
     }
+
+
+def _group(fitted: Fitted, row: dict[Any, Any]) -> dict[str, Any]:
+    """Mean predictions of a group; a difference that is rounding is 0."""
+    noise = ROUNDING * max(1.0, math.sqrt(fitted.outcome_variance))
+    difference = row["difference"] if abs(row["difference"]) > noise else 0.0
+    return {**row, "group": str(row["group"]), "difference": difference}
 
 
 def _of_deviation(fitted: Fitted, cfu: float) -> float | None:

@@ -262,7 +262,9 @@ def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level
         named.append(Level(str(name), float(pair[0]), str(pair[1])))
     if audit.settings.predictor_input != RESIDUALS:  # the audited predictor is itself unfair under Model A
         return tuple(named)
-    known = audit.baselines.items() if audit.settings.measure.is_squared else ()
+    apart = audit.fitted.context.negligible  # a baseline that predicts the same is no level
+    known = [item for item in audit.baselines.items() if item[1].unfairness > apart]
+    known = known if audit.settings.measure.is_squared else []
     whose = "the audited predictions" if audit.robust_predictor is None else "the fair predictor's predictions"
     reasons = {name: text.format(whose) for name, text in BASELINES.items()}
     return (*named, *(Level(f"baseline {name}", b.unfairness, reasons[name], BASELINE) for name, b in known))

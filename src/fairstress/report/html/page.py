@@ -14,8 +14,9 @@ from markupsafe import Markup, escape
 
 from fairstress.errors import FairstressError, SettingError
 from fairstress.report.text.markup import printable
-from fairstress.report.text.plain import Words, first_screen
+from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_html, as_text
+from fairstress.report.text.words import Words
 
 TEMPLATE = "page.html.jinja"
 MANY = 1e6  # from here on numbers have an exponent

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairstress.report.json import audit_results, report_results
 from fairstress.report.text.markup import WIDTH, printable
-from fairstress.report.text.plain import Words, first_screen
+from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_html, as_text, listed, name
+from fairstress.report.text.words import Words
 
 if TYPE_CHECKING:
     from fairstress.analyses.conclusion import Conclusion
@@ -91,6 +92,7 @@ def report_html(data: ReportData) -> str:
     screen = first_screen(report_results(data))
     answers = "".join(f"<dt>{question}</dt><dd>{as_html(answer)}</dd>" for question, answer in screen.answers)
     return (
-        f"<div><p><strong>{as_html(screen.title)}</strong><br>{as_html(screen.line)}</p>"
+        f'<div class="tex2jax_ignore mathjax_ignore">'
+        f"<p><strong>{as_html(screen.title)}</strong><br>{as_html(screen.line)}</p>"
         f"<p><strong>{as_html(screen.claim)}</strong> {as_html(screen.headline)}</p><dl>{answers}</dl></div>"
     )

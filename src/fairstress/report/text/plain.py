@@ -6,16 +6,13 @@ of shares in per cent and of causes; CFU, budgets and searches stand further dow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fairstress.analyses.conclusion import State
 from fairstress.report.text.said import listed, name, number
+from fairstress.report.text.words import FEW, Content, Words
 
-Content = Mapping[str, Any]
-
-FEW = 4  # names that a sentence lists
 QUESTIONS = (
     "Is it fair as it stands?",
     "How much would have to be hidden?",
@@ -23,8 +20,6 @@ QUESTIONS = (
     "Who would be affected?",
     "What does this rest on?",
 )
-ERRORS = ("residual of ", "expected error of ")  # how the names of such inputs begin
-CHANGES = {"squared": "a typical prediction", "absolute": "the average prediction", "max": "some prediction"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,161 +43,6 @@ def first_screen(r: Content) -> FirstScreen:
     return FirstScreen(words.title, words.line, claim, headline, said, r["conclusion"]["state"])
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words for what stands in some results."""
-
-    r: Content
-
-    @property
-    def conclusion(self) -> Content:
-        """What it all comes to."""
-        conclusion: Content = self.r["conclusion"]
-        return conclusion
-
-    def label(self, column: str) -> str:
-        """A column as people call it."""
-        return name(self.r["wording"]["labels"].get(column, column))
-
-    def labels(self, columns: Sequence[str]) -> str:
-        """Some columns, or how many there are."""
-        if len(columns) > FEW:
-            return f"{number(len(columns))} features"
-        return listed(map(self.label, columns))
-
-    @property
-    def protected(self) -> str:
-        """The protected attribute."""
-        return self.label(self.r["graph"]["protected"])
-
-    @property
-    def outcome(self) -> str:
-        """The outcome."""
-        return self.label(self.r["graph"]["outcome"])
-
-    @property
-    def people(self) -> str:
-        """The word for those in the rows."""
-        return name(self.r["wording"]["people"])
-
-    @property
-    def title(self) -> str:
-        """The question of the page."""
-        return f"Would this prediction be the same if {self.otherwise}?"
-
-    @property
-    def otherwise(self) -> str:
-        """The protected attribute in the other world: a number is moved by so much."""
-        shift = self.r["data"].get("shift")
-        if shift is None:
-            return f"{self.protected} were different"
-        unit = self.r["wording"]["units"].get(self.r["graph"]["protected"])
-        amount = f"{number(shift, size=True)} {name(unit)}" if unit else number(shift, size=True)
-        return f"{self.protected} were {amount} {'higher' if shift > 0 else 'lower'}"
-
-    @property
-    def line(self) -> str:
-        """What was predicted, of whom, from what."""
-        data = self.r["data"]
-        levels, people = data["outcome_levels"], f"{number(data['rows'])} {self.people}"
-        known = self.r["graph"]["outcome"] in self.r["wording"]["labels"]  # a column's own name stays as it is
-        first = _capital(self.outcome) if known else self.outcome
-        what = f"The probability that {self.outcome} is {name(levels[1])}" if levels else first
-        return f"{what} of {people}, predicted from {self.inputs}. Tested against causes that nobody measured."
-
-    @property
-    def inputs(self) -> str:
-        """What the predictor is shown."""
-        graph = self.r["graph"]
-        seen = graph.get("columns_used") or graph["predictor_looks_at"]
-        if self.r["settings"].get("predictor_input", "residuals") != "residuals":
-            return self.labels(seen)
-        errors = [one.partition(" of ")[2] for one in seen if one.startswith(ERRORS)]
-        others = list(dict.fromkeys(map(self.column, (one for one in seen if not one.startswith(ERRORS)))))
-        if not errors:
-            return self.labels(others)
-        left = f"what is left of {self.labels(errors)} once the influence of {self.protected} is taken out"
-        return f"{self.labels(others)} and {left}" if others else left
-
-    def column(self, shown: str) -> str:
-        """The feature behind what a predictor is shown: of a category, one of its levels."""
-        return max((one for one in self.r["graph"]["features"] if shown.startswith(one)), key=len, default=shown)
-
-    @property
-    def changes(self) -> str:
-        """Whose change the numbers are."""
-        measure = self.r["settings"].get("measure", "squared")
-        return CHANGES.get(measure, f"a prediction (by the measure {name(measure)})")
-
-    def amount(self, change: float) -> str:
-        """The size of a change of a prediction, in its units."""
-        if self.r["data"]["outcome_levels"]:
-            if self.r["settings"].get("predictor_scale", "probability") == "log-odds":
-                return f"{number(change, size=True)} in log-odds"
-            return f"{number(change, unit=100, size=True)} percentage points"
-        unit = self.r["wording"]["units"].get(self.r["graph"]["outcome"])
-        amount = number(change, size=True)
-        return f"{amount} {name(unit)}" if unit else amount
-
-    def group(self, one: Content) -> str:
-        """The people of a group."""
-        own = self.r["wording"]["people"]
-        return (
-            f"{name(one['group'])} {name(own)}"
-            if own != "people" and one["group"] != "everyone"
-            else name(one["group"])
-        )
-
-    @property
-    def ends(self) -> str:
-        """Who may share hidden causes."""
-        return self.labels(list(dict.fromkeys(one for pair in self.r["graph"]["pairs"] for one in pair)))
-
-    @property
-    def one_cause(self) -> bool:
-        """Whether budgets are of what one cause explains, and not of correlations."""
-        details = self.r.get("details")
-        return details is not None and details["budget"]["kind"] == "single cause"
-
-    @property
-    def strength_is(self) -> str:
-        """What the size of a budget is."""
-        if self.one_cause:
-            return "the largest share of any error that one of them explains"
-        return "the largest correlation that they give the errors of two variables"
-
-    def size(self, size: float, digits: int = 2) -> str:
-        """The size of a budget."""
-        return f"{number(size, digits, unit=100)} %" if self.one_cause else number(size, digits)
-
-    def strength(self, size: float) -> str:
-        """How strong hidden causes are."""
-        return f"a share of {self.size(size)}" if self.one_cause else f"a correlation of {self.size(size)}"
-
-    def causes(self, size: float) -> str:
-        """Hidden causes of a strength."""
-        if self.one_cause:
-            return f"one hidden cause that explains {number(size, unit=100)} % of what is unexplained in {self.ends}"
-        return f"hidden causes that link {self.ends} with {self.strength(size)}"
-
-    def no_causes(self, size: float) -> str:
-        """No hidden causes up to a strength, and the verb."""
-        if self.one_cause:
-            share = f"{number(size, unit=100)} % of what is unexplained in {self.ends}"
-            return f"No single hidden cause that explains up to {share} was"
-        return f"No hidden causes that link {self.ends} with correlations of up to {number(size)} were"
-
-    @property
-    def blind(self) -> str:
-        """What the predictor is compared with."""
-        return f"a predictor that simply leaves {self.protected} out"
-
-
-def _capital(label: str) -> str:
-    """A marked name with its first letter as a capital."""
-    return label[:1] + label[1:2].upper() + label[2:]
-
-
 def _sentence(text: str) -> str:
     """Text at the beginning of a sentence."""
     return text[:1].upper() + text[1:]
@@ -211,31 +51,41 @@ def _sentence(text: str) -> str:
 # ---------------------------------------------------------------- the headline
 
 
-def _if(words: Words) -> str:
-    """What holds if nothing is hidden: exactly, or nearly where levels or a holdout leave something."""
-    nearly = words.conclusion["typical_model_a"] > 0
-    return f"{'Nearly counterfactually' if nearly else 'Counterfactually'} fair if nothing is hidden"
+def _claim(words: Words, otherwise: str) -> str:
+    """What holds if nothing is hidden, and otherwise; levels and a holdout leave something even then."""
+    if words.conclusion["typical_model_a"] > 0:
+        return "Not exactly counterfactually fair, even if nothing is hidden."
+    return f"Counterfactually fair if nothing is hidden, {otherwise}."
 
 
 def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
-        f"{_if(words)}, but perhaps not otherwise.",
+        _claim(words, "but perhaps not otherwise"),
         f"{enough}{_sampling(words)} could, in the worst case, make it as unfair as {words.blind}.",
     )
 
 
 def _holds(words: Words) -> tuple[str, str]:
     return (
-        f"{_if(words)}, and less unfair than the alternative in all that was tried.",
-        f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}.",
+        _claim(words, "and less unfair than the alternative in all that was tried"),
+        f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}{_perhaps(words)}.",
     )
+
+
+def _perhaps(words: Words) -> str:
+    """That sampling error may change that."""
+    lower = words.conclusion["lower"]
+    return "" if lower is None else f", though allowing for sampling error {words.strength(lower)} might"
 
 
 def _no_level(words: Words) -> tuple[str, str]:
     there = words.conclusion["there"]
+    if not there["typical"]:
+        tried = words.no_causes(words.conclusion["highest"])
+        return _claim(words, "and in all that was tried"), f"{tried} found to change any prediction."
     return (
-        f"{_if(words)}, but perhaps not otherwise.",
+        _claim(words, "but perhaps not otherwise"),
         f"{_sentence(words.causes(there['p_max']))} could change {words.changes} by {words.amount(there['typical'])}.",
     )
 
@@ -243,8 +93,8 @@ def _no_level(words: Words) -> tuple[str, str]:
 def _cannot_matter(words: Words) -> tuple[str, str]:
     return (
         "This test cannot tell.",
-        f"Hidden causes that link {words.ends} make no difference in this model, however strong they are, so the test "
-        "speaks neither for nor against the predictor.",
+        f"Hidden causes that link {words.ends} make no difference in this model, apart from what its penalty makes of "
+        "them, so the test speaks neither for nor against the predictor.",
     )
 
 
@@ -265,7 +115,7 @@ def _impossible(words: Words) -> tuple[str, str]:
     share = f"{number(words.r['plausibility']['impossible_percent'])} %"
     return (
         "No verdict: the model makes people who could not exist.",
-        f"For {share} of {words.people}, a value in the other world lies outside what the table holds.",
+        f"In the other world, {share} of {words.people} have a value outside what the table holds.",
     )
 
 
@@ -286,13 +136,14 @@ def _as_it_stands(words: Words) -> str:
     found, bands = words.conclusion, words.r.get("bands")
     if found["state"] == State.IMPOSSIBLE:
         worst = max(words.r["plausibility"]["features"], key=lambda one: one["outside"])
-        return f"That cannot be said until the model fits. {name(worst['sentence'])}"
+        advice = worst["sentence"] or "See which features have values that nobody has under 'Data and software'."
+        return f"That cannot be said until the model fits. {name(advice)}"
     assumed = "if the causal diagram is right and nothing is hidden"
     own = f"{words.changes} would change by {words.amount(found['typical_model_a'])}"
     if found["state"] == State.UNFAIR:
         return f"No. Even {assumed}, {own}."
     if found["typical_model_a"] > 0:
-        return f"Nearly, {assumed}: {own}, {_why_not_0(words)}."
+        return f"Not exactly. Even {assumed}, {own}, {_why_not_0(words)}."
     error = ""
     if bands and bands["refit"] == "model b":
         most = words.amount(bands["typical_sampling_error"])
@@ -316,7 +167,7 @@ def _how_much(words: Words) -> str:
             f"{words.protected} for example, to learn more."
         )
     if found["state"] == State.NO_LEVEL:
-        return f"There is no natural level: {words.blind} is not affected by it either."
+        return f"There is no natural level: if nothing is hidden, {words.blind} is counterfactually fair too."
     if found["state"] == State.UNFAIR:
         return _already(words)
     return _by_cause(words) or _by_correlation(words)
@@ -345,7 +196,7 @@ def _by_cause(words: Words) -> str:
     share = f"{number(causes['equal_percent'])} %"
     text = f"One hidden cause would have to explain {share} of what is unexplained in {each}{who}"
     if causes["capped_percent"] is not None:
-        others = [one for one in causes["variables"] if one != words.r["graph"]["protected"]]
+        others = [one for one in causes["capped_on"] if one != words.r["graph"]["protected"]]
         share = f"{number(causes['capped_percent'])} % in {words.labels(others)}"
         text += f"; or {share} if it explains {number(causes['cap_percent'])} % in {words.protected}"
     return f"{text}."
@@ -371,6 +222,8 @@ def _then(words: Words) -> str:
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
         return "Nothing that this test can see." if found["state"] == State.CANNOT_MATTER else "That cannot be said."
     there = found["there"]
+    if not there["typical"]:
+        return f"At {words.strength(there['p_max'])}, nothing that could be noticed."
     change = f"At {words.strength(there['p_max'])} {words.changes} could change by {words.amount(there['typical'])}"
     if there["typical_upper"] is not None:
         change += f" ({words.amount(there['typical_upper'])} with sampling error)"
@@ -386,6 +239,8 @@ def _who(words: Words) -> str:
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
         return "Nobody can be named."
     groups = found["there"]["groups"]
+    if not any(g["difference"] for g in groups):
+        return "At worst, no group would be predicted higher or lower on average."
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     moved = [f"{words.group(g)} would be predicted {words.amount(g['difference'])} {_side(g)}" for g in (first,)]

@@ -40,9 +40,10 @@ def _rounded(value: float, digits: int) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Words in a row: a, b and c."""
-    *first, last = words
+    words = list(names)
+    *first, last = words or ["nothing"]
     return f"{', '.join(first)} and {last}" if first else last
 
 

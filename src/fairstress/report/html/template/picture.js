@@ -7,7 +7,7 @@ function lines() {
   const found = [{ who: "audited", text: "this predictor", line: own }];
   const others = [["blind", `leaving ${labelled(r.graph.protected)} out`], ["unconstrained", "using everything"]];
   for (const [who, text] of others)
-    if (compared.length && compared[0][who]) found.push({ who, text, line: compared.map((row) => [row.p_max, row[who].typical]) });
+    if (compared.length > 1 && compared[0][who]) found.push({ who, text, line: compared.map((row) => [row.p_max, row[who].typical]) });
   return found;
 }
 // as far as matters: well beyond the crossing, or all
@@ -25,8 +25,9 @@ function upwards(all, frame) {
 }
 const path = (line, X, Y) => line.map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("");
 function pictureAxes(svg, frame, X, Y, at) {
-  const percent = r.data.outcome_levels && r.settings.predictor_scale !== "log-odds" ? 100 : 1;
-  const unit = percent > 1 ? "percentage points" : visible((r.wording.units || {})[r.graph.outcome] || "");
+  const own = { squared: "typical change of a prediction", absolute: "average change of a prediction", max: "largest change of a prediction" }[r.settings.measure || "squared"];
+  const logOdds = r.settings.predictor_scale === "log-odds", percent = r.data.outcome_levels && own && !logOdds ? 100 : 1;
+  const unit = !own ? "" : percent > 1 ? "percentage points" : logOdds ? "log-odds" : visible((r.wording.units || {})[r.graph.outcome] || "");
   for (const value of at) {
     make(svg, "line", { class: "gridline", x1: frame.left, x2: frame.right, y1: Y(value), y2: Y(value) });
     make(svg, "text", { x: frame.left - 8, y: Y(value) + 4, "text-anchor": "end" }, shown(percent * value, 2));
@@ -34,7 +35,7 @@ function pictureAxes(svg, frame, X, Y, at) {
   for (const value of ticks(reach(), Math.max(3, Math.floor((frame.right - frame.left) / 110))))
     make(svg, "text", { x: X(value), y: frame.bottom + 17, "text-anchor": "middle" }, shown(value, 2));
   make(svg, "line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom });
-  make(svg, "text", { x: 2, y: 14 }, short(`typical change of a prediction${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
+  make(svg, "text", { x: 2, y: 14 }, short(`${own || "change of predictions"}${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
   make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 37, "text-anchor": "middle" }, `strength of hidden causes (${r.details.budget.kind === "single cause" ? "share explained" : "correlation"})`);
 }
 // labels at the right end, pushed apart from the top down
