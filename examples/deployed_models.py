@@ -52,7 +52,7 @@ def loan_approvals() -> fs.Audit:
 
 def show(audit: fs.Audit, threshold: float, p_max: float = 0.2) -> None:
     """Print what the audit finds, and whose predictions change where it is worst."""
-    print(audit.summary(), end="\n\n")
+    print(audit.details(), end="\n\n")
     worst = audit.worst_case(p_max, search=SEARCH)
     print(worst.summary(), end="\n\n")
     print(audit.people({}, threshold=threshold).flip_shares().round(3), end="\n\n")

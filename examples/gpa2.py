@@ -63,7 +63,7 @@ def main() -> None:
         print(f"  {name:<14} {error(plain, others, columns):.3f}")
 
     audit = model.audit_
-    print(f"\n{audit.summary()}\n\n{audit.check().summary()}\n")
+    print(f"\n{audit.details()}\n\n{audit.check().summary()}\n")
     profile = audit.profile(("race", "sat"), np.linspace(-0.6, 0.6, 25))
     print(f"{profile.summary()}\n\n{audit.worst_case(0.1).summary()}\n")
     effect = audit.effect("sat")

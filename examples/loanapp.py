@@ -62,7 +62,7 @@ def main() -> None:
     print(loans.groupby("race")[["approve", "predicted"]].mean().round(3).to_string())
 
     audit = model.audit_
-    print(f"\n{audit.summary()}\n")
+    print(f"\n{audit.details()}\n")
     profile = audit.profile(("race", "cons"), np.linspace(-0.6, 0.6, 25))
     print(f"{profile.summary()}\n\n{audit.worst_case(0.2).summary()}\n")
     print(audit.breaking_point("blind", definition="paper", highest=0.6))

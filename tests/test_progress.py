@@ -62,7 +62,7 @@ def test_nobody_is_told_on_a_terminal_if_that_is_asked_for(audit, look_at):
 
 def test_work_within_work_shows_one_bar(audit, look_at):
     terminal = look_at(Terminal())
-    audit.report(None, 0.1, sizes=[0, 0.1], grid=[0, 0.1], search=fs.Search(starts=1), check_specification=False)
+    audit.report(None, 0.1, sizes=[0, 0.1], grid=[0, 0.1], search=fs.Search(starts=1), thorough=False)
     shown = terminal.getvalue()
     assert "report: |" in shown
     assert not {"curve", "profile", "worst case", "breaking point"} & set(shown.replace(":", "|").split("|"))

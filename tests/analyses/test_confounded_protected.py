@@ -302,7 +302,7 @@ def flat(text: str) -> str:
 
 
 def test_summaries_name_the_threshold_and_reject_no_correlation(small):
-    assert "a itself is taken as a normal variable seen through a threshold" in flat(small.summary())
+    assert "a itself is taken as a normal variable seen through a threshold" in flat(small.details())
     curve = small.curve([0.1, 0.3], search=fs.Search(starts=1))
     cautious = [small.profile(("a", "x"), [-0.3, 0.3]), curve.points[-1], curve]
     for text in (flat(found.summary()) for found in cautious):

@@ -189,6 +189,6 @@ def test_summaries_say_who_is_moved_where(audit, aged, frame):
     assert f"{sizes['red']} red (reference), {sizes['blue']} blue and {sizes['green']} green; the" in text
     assert "the counterfactual moves people to every other level" in text
     to_red = fs.Audit.fit(frame, GRAPH, reference="red", contrast="red", **OPTIONS)
-    assert "the counterfactual moves people to red." in to_red.summary().replace("\n", " ")
+    assert "the counterfactual moves people to red." in to_red.details().replace("\n", " ")
     by_value = fs.Audit.fit(aged, GRAPH, contrast=[30, 60], **OPTIONS)
-    assert "a is numeric; the counterfactual moves people to 30 and 60" in by_value.summary().replace("\n", " ")
+    assert "a is numeric; the counterfactual moves people to 30 and 60" in by_value.details().replace("\n", " ")

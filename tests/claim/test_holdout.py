@@ -67,7 +67,7 @@ def test_clusters_are_held_out_as_a_whole():
 
 def test_the_summary_says_who_was_held_out_and_calls_nothing_0_by_construction(halves):
     judged, _, _ = halves
-    summary = " ".join(judged.summary().split())
+    summary = " ".join(judged.details().split())
     assert "These people were held out: Model A, predictor and baselines were fitted to 200 others" in summary
     assert "on people held out" in summary
     assert "0 by construction" not in summary

@@ -306,8 +306,8 @@ def test_summaries_and_settings_name_a_users_predictor(law_frame):
     assert "Pipeline (audited)" in audit.details()
     assert (audit.settings.predictor, audit.settings.predictor_gradient) == ("Pipeline", "none")
     raw = fit(law_frame, fs.Predictor(lambda frame: frame["lsat"] / 10, input="features"))
-    assert "looks at the columns themselves" in raw.summary().replace("\n", " ")
-    assert f"{raw.cfu({}):.7f}" in raw.summary()
+    assert "looks at the columns themselves" in raw.details().replace("\n", " ")
+    assert f"{raw.cfu({}):.7f}" in raw.details()
     assert isinstance(raw.predictor_inputs(), pd.DataFrame)
 
 

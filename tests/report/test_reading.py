@@ -50,8 +50,7 @@ def said(question: str, *facts: str) -> None:
 def test_fairness_as_it_stands_is_the_audits(results):
     found = results["conclusion"]
     assert found["typical_model_a"] == 0
-    limit, deviation = results["bands"]["typical_sampling_error"], found["outcome_deviation"]
-    said("Is it fair as it stands?", "by construction", shown(limit, 2), shown(deviation, 2))
+    said("Is it fair as it stands?", "by construction", shown(results["bands"]["typical_sampling_error"], 2))
 
 
 def test_the_strength_that_is_needed_is_the_audits(results):
@@ -68,7 +67,8 @@ def test_the_strength_that_is_needed_is_the_audits(results):
 def test_what_could_happen_and_to_whom_is_the_audits(results):
     found, there = results["conclusion"], results["conclusion"]["there"]
     assert there["p_max"] == found["p_max"]
-    said("What could happen then?", shown(there["typical"], 2), shown(found["outcome_deviation"], 2))
+    share = f"{shown(there['percent_of_deviation'], 2)} %"
+    said("What could happen then?", shown(there["typical"], 2), shown(there["typical_upper"], 2), share)
     change = {group["group"]: group["difference"] for group in there["groups"]}
     sizes = f"{shown(-change['non-White'], 2)} lower", f"{shown(change['White'], 2)} higher"
     assert (results["details"]["is_default"], results["wording"]["higher_is"]) == (True, "better")

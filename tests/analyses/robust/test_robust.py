@@ -295,8 +295,8 @@ def test_an_audit_with_the_robust_predictor_has_the_worst_case_of_its_point(audi
     assert robust.worst_case(0.4).value == pytest.approx(robust.robust_predictor.cfu, rel=1e-6)
     assert robust.cfu({}) <= 1e-20
     assert robust.baselines == audit.baselines
-    assert "a robust one: the best at weight 1" in robust.summary()
-    assert "robust" not in audit.summary()
+    assert "a robust one: the best at weight 1" in robust.details()
+    assert "robust" not in audit.details()
     # at structural penalty 0 it is the same predictor, not one fitted anew
     assert robust.fitted.unpenalised.predictor is robust.fitted.claim.predictor
     assert robust.curve([0.4]).cfu_unpenalised[0] < audit.curve([0.4]).cfu_unpenalised[0]
