@@ -43,7 +43,7 @@ def conclusion_results(fitted: Fitted, found: Conclusion) -> dict[str, Any]:
         "p_max": None if breaking is None else breaking.p_max,
         "lower": None if breaking is None else breaking.lower,
         "crossing": _crossing(breaking, measure),
-        "compared": [_compared(row, measure) for row in found.compared.to_dict("records")],
+        "compared": [_compared(row, measure, noise) for row in found.compared.to_dict("records")],
         "causes": None if found.causes is None else _causes(found.causes),
         "there": _there(fitted, found, found.worst),
     }
@@ -86,12 +86,11 @@ def _crossing(breaking: BreakingPoint | None, measure: Measure) -> dict[str, Any
     }
 
 
-def _compared(row: dict[Any, Any], measure: Measure) -> dict[str, Any]:
+def _compared(row: dict[Any, Any], measure: Measure, noise: float) -> dict[str, Any]:
+    """CFU and typical change of each predictor within one budget; what is rounding is 0."""
     size = float(row.pop("p_max"))
-    return {
-        "p_max": size,
-        **{str(name): {"cfu": float(cfu), "typical": typical(float(cfu), measure)} for name, cfu in row.items()},
-    }
+    known = {str(name): float(cfu) if cfu > noise else 0.0 for name, cfu in row.items()}
+    return {"p_max": size, **{name: {"cfu": cfu, "typical": typical(cfu, measure)} for name, cfu in known.items()}}
 
 
 def _causes(causes: Causes) -> dict[str, Any]:
