@@ -139,8 +139,8 @@ _WORDS = """\
 
 _REPORT = """\
 [report]
-p_max = 0.3              # how strong hidden confounding may be, as a correlation of errors: agree on it beforehand
-reason = ""              # why that size
+# p_max = 0.3            # details are shown for hidden confounding of this size, a correlation of errors; a default
+# reason = ""            # why another size
 # sizes = [0, 0.1, 0.2, 0.3, 0.4]
 # bands = 200            # limits from so many replicates of the data
 # threshold = 0.5        # a prediction from here on means yes: whose decision would turn
