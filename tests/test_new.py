@@ -69,7 +69,7 @@ def test_all_problems_of_a_table_are_said_at_once_each_with_its_recipe(raw, tmp_
         "Values are missing in 'age' (3), 'job' (",
         "Numbers are mixed with text in 'size' ('tall' in 1 row). Correct the file, or add",
         "There are no two values in 'country'. Leave out of the graph what does not vary.",
-        "Dates stand in 'joined'. Make numbers of them first",
+        "Dates or durations stand in 'joined'. Make numbers of them first",
         "Each row has a value of its own in 'id'. Leave identifiers out of the graph",
         "There are more than 50 levels without an order in 'street'. Merge them with recode",
         "fill in protected, outcome and graph, then run: fairstress check",
@@ -196,7 +196,7 @@ def test_compressed_and_typed_tables_are_looked_through_too(people, tmp_path, na
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     assert "There are no two values in 'country'." in said
-    assert "Dates stand in 'joined'." in said
+    assert "Dates or durations stand in 'joined'." in said
     target.write_text(target.read_text().replace('graph = ""', GRAPH))
     assert call("check", target).exit_code == 0
 
@@ -241,3 +241,19 @@ def test_files_that_cannot_be_read_are_one_line_on_standard_error(tmp_path):
         assert result.exit_code == 2
         assert message in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+def test_no_column_stops_the_survey_of_the_others(tmp_path):
+    grades = pd.Categorical(["low", "mid", "high"], ["low", "mid", "high"], ordered=True)
+    frame = pd.DataFrame({"grade": grades, "took": pd.to_timedelta([1, 2, 3], unit="h"), "x": [0.5, 1.5, 2.5]})
+    frame.to_parquet(tmp_path / "people.parquet")
+    found = survey(tmp_path / "people.parquet")
+    assert [column.name for column in found.columns] == ["grade", "took", "x"]
+    assert any("durations stand in" in problem.what for problem in found.problems)
+
+
+def test_names_that_a_number_would_tell_apart_may_be_taken(tmp_path):
+    (tmp_path / "people.CSV").write_text("a,a,a (2)\n1,2,3\n4,5,6\n7,8,8\n")
+    names = [column.name for column in survey(tmp_path / "people.CSV").columns]
+    assert len(set(names)) == 3
+    assert {"a", "a (2)"} <= set(names)

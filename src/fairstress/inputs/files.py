@@ -76,6 +76,11 @@ class CsvFormat:
 # ---------------------------------------------------------------- reading
 
 
+def is_csv_file(path: Path) -> bool:
+    """Whether a file is text with delimiters by its name, compressed or not."""
+    return ".csv" in [suffix.lower() for suffix in path.suffixes]
+
+
 def read_frame(path: Path, form: CsvFormat | None = None, as_text: Mapping[str, Collection[str]] | None = None) -> Any:
     """Read a CSV (also compressed) or Parquet file.
 
@@ -91,9 +96,9 @@ def read_frame(path: Path, form: CsvFormat | None = None, as_text: Mapping[str, 
     """
     form = form or CsvFormat()
     try:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             return _without_placeholders(pd.read_parquet(path), form)
-        if ".csv" in path.suffixes:
+        if is_csv_file(path):
             return _read_csv(path, form, as_text or {})
     except FileNotFoundError:
         raise DataError(f"there is no data file {str(path)!r}") from None

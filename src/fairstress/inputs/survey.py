@@ -15,7 +15,17 @@ import pandas as pd
 
 from fairstress.errors import DataError
 from fairstress.inputs.cells import Cells, quoted
-from fairstress.inputs.files import COMMA, MISSING, NAMES, CsvFormat, check_lines, header_of, read_frame, tell_delimiter
+from fairstress.inputs.files import (
+    COMMA,
+    MISSING,
+    NAMES,
+    CsvFormat,
+    check_lines,
+    header_of,
+    is_csv_file,
+    read_frame,
+    tell_delimiter,
+)
 from fairstress.inputs.frames import count_noun
 from fairstress.inputs.kinds import CATEGORY, MOST_CATEGORIES, Kind, tell_kind
 from fairstress.inputs.missing import listed
@@ -78,7 +88,7 @@ def survey(path: Path) -> Survey:
     path
         The file.
     """
-    is_csv = ".csv" in path.suffixes
+    is_csv = is_csv_file(path)
     names, raw = _read_raw(path) if is_csv else _read_typed(path)
     cells = [Cells.of(column) for _, column in raw.items()]
     form = _tell_form(tell_delimiter(path) if is_csv else COMMA, cells)
@@ -157,7 +167,7 @@ def _column(
 
 def _kind(known: pd.Series[Any]) -> Kind | None:
     """What a column would be taken for; None for what no graph can name."""
-    if _is_nested(known) or pd.api.types.is_datetime64_any_dtype(known) or len(known.unique()) < 2:
+    if _is_nested(known) or _is_time(known) or len(known.unique()) < 2:
         return None
     return tell_kind(nw.from_native(known, series_only=True))
 
@@ -264,7 +274,7 @@ CONSTANT, DATES, NESTED, IDENTIFIER, MANY_LEVELS = "constant", "dates", "nested"
 _TROUBLES = {
     CONSTANT: ("There are no two values in", "Leave out of the graph what does not vary."),
     DATES: (
-        "Dates stand in",
+        "Dates or durations stand in",
         "Make numbers of them first, such as an age in years, if the graph is to name them.",
     ),
     NESTED: ("Lists or records stand in", "Make one number or text of each, if the graph is to name them."),
@@ -279,6 +289,12 @@ _TROUBLES = {
 }
 
 
+def _is_time(known: pd.Series[Any]) -> bool:
+    """Whether values are dates or durations."""
+    types = pd.api.types
+    return bool(types.is_datetime64_any_dtype(known) or types.is_timedelta64_dtype(known))
+
+
 def _is_whole(known: pd.Series[Any]) -> bool:
     """Whether all values are whole numbers."""
     return bool(pd.api.types.is_numeric_dtype(known)) and bool((known % 1 == 0).all())
@@ -286,7 +302,7 @@ def _is_whole(known: pd.Series[Any]) -> bool:
 
 def _trouble(cells: Cells, known: pd.Series[Any], kind: Kind | None) -> str | None:
     """The first reason for which a column cannot serve as it is."""
-    if cells.are_dates or pd.api.types.is_datetime64_any_dtype(known):
+    if cells.are_dates or _is_time(known):
         return DATES
     if kind is None:
         return NESTED if _is_nested(known) else CONSTANT

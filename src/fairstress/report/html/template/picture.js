@@ -43,7 +43,13 @@ function lineLabels(svg, frame, all, Y) {
   const ends = all.map((one) => ({ ...one, y: Math.max(frame.top + 12, Y(one.line[one.line.length - 1][1]) - 14) })).sort((a, b) => a.y - b.y);
   ends.forEach((one, i) => (one.y = i ? Math.max(one.y, ends[i - 1].y + 17) : one.y));
   for (let i = ends.length - 1, low = frame.bottom - 5; i >= 0; low = ends[i].y - 17, i--) ends[i].y = Math.min(ends[i].y, low);
-  for (const one of ends) make(svg, "text", { class: `label who who-${one.who}`, x: frame.right - 2, y: one.y, "text-anchor": "end" }, short(one.text, Math.floor((frame.right - frame.left) / 9)));
+  return ends.map((one) => make(svg, "text", { class: `label who who-${one.who}`, x: frame.right - 2, y: one.y, "text-anchor": "end" }, short(one.text, Math.floor((frame.right - frame.left) / 9))).getBBox());
+}
+// the first place above or below a point that no other words take
+function freePlace(label, y, frame, taken) {
+  const own = label.getBBox(), height = own.height, wide = (b) => b.x < own.x + own.width + 4 && own.x < b.x + b.width + 4;
+  const free = (at) => at > frame.top + 10 && at < frame.bottom - 4 && !taken.some((b) => wide(b) && at - height < b.y + b.height && b.y < at + 4);
+  return [y - 16, y + 26, y - 34, y + 44, y - 52, y - 70].find(free) || y - 16;
 }
 function pictureBand(svg, X, Y) {
   const some = points.filter((p) => p.p_max <= reach() + 1e-12);
@@ -51,12 +57,13 @@ function pictureBand(svg, X, Y) {
   const up = some.map((p) => [p.p_max, p.typical_upper]), down = some.map((p) => [p.p_max, p.typical]).reverse();
   make(svg, "path", { class: "band", d: `${path(up, X, Y)}${path(down, X, Y).replace("M", "L")}z` });
 }
-function crossing(svg, frame, X, Y) {
+function crossing(svg, frame, X, Y, taken) {
   if (!verdict.p_max || !verdict.crossing) return;
   const x = X(verdict.p_max), y = Y(verdict.crossing.typical), middle = Math.min(Math.max(x, frame.left + 75), frame.right - 75);
   make(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: frame.bottom });
   make(svg, "path", { class: "breaking", d: `M${x} ${y}m0 -7l7 7l-7 7l-7 -7z`, "data-p-max": verdict.p_max });
-  make(svg, "text", { class: "label", x: middle, y: Math.max(y - 16, frame.top + 10), "text-anchor": "middle" }, `equally unfair at ${shown(verdict.p_max, 2)}`);
+  const label = make(svg, "text", { class: "label", x: middle, y: y - 16, "text-anchor": "middle" }, `equally unfair at ${shown(verdict.p_max, 2)}`);
+  label.setAttribute("y", freePlace(label, y, frame, taken));
 }
 // the three strongest of what was measured: more would only be read in the table
 function strongest3(kind) {
@@ -89,8 +96,7 @@ function drawPicture(box, width) {
   pictureAxes(svg, frame, X, Y, at);
   pictureBand(svg, X, Y);
   for (const one of [...all].reverse()) make(svg, "path", { class: one.who === "audited" ? "curve" : one.who, d: path(one.line, X, Y) });
-  crossing(svg, frame, X, Y);
-  lineLabels(svg, frame, all, Y);
+  crossing(svg, frame, X, Y, lineLabels(svg, frame, all, Y));
   rows.forEach((row, i) => {
     for (const [, , mark] of row) {
       make(svg, "path", { class: "mark", d: `M${mark.x} ${frame.bottom + 2}l-4 8h8z`, "data-p-max": mark.p });
