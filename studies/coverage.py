@@ -265,9 +265,11 @@ free of that.
 """
 
 
-def settings(given: argparse.Namespace, seconds: float) -> str:
-    """What was run, with what."""
-    tables = ", ".join(f"{sets} of {n:,} people" for n, sets in zip(given.sizes, given.sets, strict=True))
+def settings(given: argparse.Namespace, seconds: float, rows: Sequence[dict[str, Any]]) -> str:
+    """What was run so far, with what."""
+    done = {row["n"] for row in rows}
+    asked = zip(given.sizes, given.sets, strict=True)
+    tables = ", ".join(f"{sets} of {n:,} people" for n, sets in asked if f"{n:,}" in done)
     return (
         f"- tables in each cell: {tables}; seeds from 0 on; {given.n_boot} replicates; the naive bootstrap on the "
         f"first {given.naive} tables with 39 replicates\n"
@@ -297,7 +299,7 @@ def main() -> None:
         seconds = time.perf_counter() - start
         print(f"{seconds:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
         in_order = sorted(rows, key=lambda row: int(row["n"].replace(",", "")))
-        text = f"{WORDS}\n{settings(given, seconds)}\n{markdown(in_order)}\n{ERRORS}\n{markdown(errors)}\n"
+        text = f"{WORDS}\n{settings(given, seconds, rows)}\n{markdown(in_order)}\n{ERRORS}\n{markdown(errors)}\n"
         (HERE / "coverage.md").write_text(text)
 
 
