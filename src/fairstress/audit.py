@@ -1403,7 +1403,7 @@ class Audit:
         """
         from fairstress.report.text.brief import audit_brief
 
-        return audit_brief(self, None if self.fitted.claim.is_slow else quick_conclusion(self.fitted))
+        return audit_brief(self, None if self.fitted.claim.is_mixed else quick_conclusion(self.fitted))
 
     def details(self) -> str:
         """Say in prose what was assumed and fitted: models, predictors, kinds of columns, notes.
@@ -1457,7 +1457,7 @@ class Audit:
             A `Search`, default ``Search()``.
         sizes
             The p_max of each point of the curve; default 21 from 0 to 0.6, or 7 where people have several
-            counterfactual worlds and CFU has no derivatives.
+            counterfactual worlds.
         grid
             Correlations of each pair's profile; default 49 from -0.96 to 0.96, or, where people have several
             counterfactual worlds, those of `profile`.

@@ -150,7 +150,7 @@ def steps_of(fitted: Fitted, sizes: Sequence[float]) -> int:
 
 def _compared_sizes(fitted: Fitted, sizes: Sequence[float]) -> list[float]:
     """Budgets at which predictors are compared: a few, the largest among them, where each search takes long."""
-    wanted = min(len(sizes), FEW_SIZES) if fitted.claim.is_slow else len(sizes)
+    wanted = min(len(sizes), FEW_SIZES) if fitted.claim.is_mixed else len(sizes)
     return [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, wanted)]
 
 

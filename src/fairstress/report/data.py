@@ -188,7 +188,7 @@ def collect(
     """Ask all questions; the arguments are those of `Audit.report`."""
     fitted, size = audit.fitted, share(P_MAX if p_max is None else p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
-    default = FEWER_SIZES if fitted.claim.is_slow else SIZES
+    default = FEWER_SIZES if fitted.claim.is_mixed else SIZES
     of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), size])
     named, thorough = _levels(audit, levels or {}), flag(thorough, "thorough")
     if threshold is not None:
@@ -202,8 +202,8 @@ def collect(
     solve.explore(of_curve[-1])
     alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
     curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands))
-    quick = not fitted.claim.is_slow
-    found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=thorough or quick)
+    ask = thorough or not fitted.claim.is_mixed
+    found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=ask)
     worst = next(point for point in curve.points if point.p_max == size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, columns, steps)
@@ -235,7 +235,7 @@ def collect(
         comparison=comparison(fitted, curve, worst, found.breaking, steps),
         specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
         no_specification_checks="" if thorough else _NOT_ASKED,
-        diagnostics=audit.diagnostics(worst.correlation if quick else None),
+        diagnostics=audit.diagnostics(None if fitted.claim.is_slow else worst.correlation),
         margins=_margins(fitted.table),
     )
 
