@@ -10,7 +10,7 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.progress import Steps
 
 PRECISION = 1e-4  # of a breaking point
-SLOW_PRECISION = 0.02  # the same where people have several worlds and the search has no derivatives
+SLOW_PRECISION = 0.02  # the same where people have several worlds, and each search takes long
 
 
 def find_breaking_point(
@@ -56,7 +56,7 @@ def _narrowed(
         return at.value - level if level <= 0 else math.sqrt(max(at.value, 0.0)) - math.sqrt(level)
 
     if low < above.p_max and excess(low) < 0:
-        slow = solve.claim.is_mixed and not solve.functional.has_slope(solve.claim)
+        slow = solve.claim.is_mixed
         optimize.brentq(excess, low, above.p_max, xtol=(SLOW_PRECISION if slow else PRECISION) / 4, rtol=1e-12)
     first = min((point for point in known if point.value >= level), key=lambda point: point.p_max)
     missed = [point for point in known if point.p_max < first.p_max]
