@@ -22,6 +22,7 @@ from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import of_everyone, shares_at
 from fairstress.analyses.groups import mean_predictions_at
 from fairstress.analyses.plausibility import Plausibility, plausibility
+from fairstress.analyses.reaching import SLOW_PRECISION
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
@@ -201,7 +202,9 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
         return None, _compared(fitted, curve.points[:1])
     compare.explore(sizes[-1])
     points = _along(compare, sizes, steps)
-    return first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator), _compared(fitted, points)
+    rough = SLOW_PRECISION if fitted.claim.is_mixed else None  # where each search takes long, with derivatives, too
+    found = first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator, rough)
+    return found, _compared(fitted, points)
 
 
 def _along(compare: Solver, sizes: Sequence[float], steps: Steps) -> list[WorstCase]:

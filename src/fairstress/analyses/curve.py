@@ -362,6 +362,7 @@ def first_reached(
     context: Context,
     steps: Steps,
     replicator: Replicator | None = None,
+    precision: float | None = None,
 ) -> BreakingPoint:
     """The least budget at which CFU less a baseline's own reaches 0, from what was found within ascending ones."""
     ours, baseline = compare.claim, read_baseline(name, context.baseline_claims)
@@ -369,7 +370,7 @@ def first_reached(
     if reached is None:
         found = _like_for_like(name, points[-1], ours, baseline, reached=False)
         return _limited(found, replicator, compare, 0.0, points[-1])
-    first = find_breaking_point(0.0, compare, points[:reached], points[reached], steps)
+    first = find_breaking_point(0.0, compare, points[:reached], points[reached], steps, precision)
     found = _like_for_like(name, first, ours, baseline, reached=True)
     return _limited(found, replicator, compare, 0.0, first)
 

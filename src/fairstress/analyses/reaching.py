@@ -10,11 +10,16 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.progress import Steps
 
 PRECISION = 1e-4  # of a breaking point
-SLOW_PRECISION = 0.02  # the same where people have several worlds, and each search takes long
+SLOW_PRECISION = 0.02  # the same where people have several worlds and the search has no derivatives
 
 
 def find_breaking_point(
-    level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase, steps: Steps
+    level: float,
+    solve: Solver,
+    below: Sequence[WorstCase],
+    above: WorstCase,
+    steps: Steps,
+    precision: float | None = None,
 ) -> WorstCase:
     """Narrow the interval between a budget that does not reach the level and one that does; give the least found.
 
@@ -22,12 +27,14 @@ def find_breaking_point(
     then searched in full: if it does reach it, on another hill, the level is looked for below by full searches.
     """
     follows = solve.follows
-    last, first = _narrowed(level, solve, below, above, steps, follows=follows)
+    slow = solve.claim.is_mixed and not solve.functional.has_slope(solve.claim)
+    near = precision or (SLOW_PRECISION if slow else PRECISION)
+    last, first = _narrowed(level, solve, below, above, steps, near, follows=follows)
     if follows and last is not None and last not in below:
         full = solve(last.p_max, [last])
         steps()
         if full.value >= level:
-            return _narrowed(level, solve, below, full, steps, follows=False)[1]
+            return _narrowed(level, solve, below, full, steps, near, follows=False)[1]
     if not follows or first is above:
         return first
     full = solve(first.p_max, [first])
@@ -36,7 +43,14 @@ def find_breaking_point(
 
 
 def _narrowed(
-    level: float, solve: Solver, below: Sequence[WorstCase], above: WorstCase, steps: Steps, *, follows: bool
+    level: float,
+    solve: Solver,
+    below: Sequence[WorstCase],
+    above: WorstCase,
+    steps: Steps,
+    precision: float,
+    *,
+    follows: bool,
 ) -> tuple[WorstCase | None, WorstCase]:
     """The largest budget found that does not reach the level, and the smallest that does."""
     from scipy import optimize
@@ -56,8 +70,7 @@ def _narrowed(
         return at.value - level if level <= 0 else math.sqrt(max(at.value, 0.0)) - math.sqrt(level)
 
     if low < above.p_max and excess(low) < 0:
-        slow = solve.claim.is_mixed
-        optimize.brentq(excess, low, above.p_max, xtol=(SLOW_PRECISION if slow else PRECISION) / 4, rtol=1e-12)
+        optimize.brentq(excess, low, above.p_max, xtol=precision / 4, rtol=1e-12)
     first = min((point for point in known if point.value >= level), key=lambda point: point.p_max)
     missed = [point for point in known if point.p_max < first.p_max]
     return max(missed, key=lambda point: point.p_max, default=None), first
