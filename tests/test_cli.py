@@ -66,7 +66,7 @@ def test_run_prints_a_summary_and_writes_json_that_repeats_the_audit(folder, law
     assert "The pair ugpa <-> lsat" not in result.stdout
     assert "The pair ugpa <-> lsat" in call("run", folder / "audit.toml", "--details").stdout
     written = json.loads((folder / "audit-results.json").read_text())
-    assert written["schema"] == 4
+    assert written["schema"] == 5
     assert written["data"]["rows"] == 21791
     assert len(written["data"]["sha256"]) == 64
     assert written["settings"]["degrees"] == {"ugpa": 1, "lsat": 2}
@@ -134,6 +134,93 @@ def test_missing_files_and_unwritable_results_are_one_line_too(folder):
     result = call("run", folder / "audit.toml", "-q", "-o", folder / "no" / "where.json")
     assert result.exit_code == 2
     assert "cannot write the results" in result.stderr
+
+
+@pytest.fixture
+def nothing_is_computed(monkeypatch):
+    """Let any fit be a failure of the test."""
+
+    def fit(*_: Any, **__: Any) -> None:
+        raise AssertionError("a fit was begun")
+
+    monkeypatch.setattr("fairstress.settings.Plan.fit", fit)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-o", "law.csv"], "the results would overwrite the data, "),
+        (["-o", "audit.toml"], "the results would overwrite the settings, "),
+        (["-o", "model.joblib", "--trust-pickle"], "the results would overwrite the predictor, "),
+        (["--report", "audit-results.json"], "the report would be written to the same file as the results, "),
+        (["--report", "law.csv"], "the report would overwrite the data, "),
+        (["-o", "no/where.json"], "cannot write the results to "),
+        (["--report", "no/where.html"], "cannot write the report to "),
+        (["--report", "."], "it is a folder"),
+    ],
+)
+@pytest.mark.usefixtures("nothing_is_computed")
+def test_outputs_that_would_destroy_inputs_or_cannot_be_written_are_refused_at_once(folder, arguments, sentence):
+    if "model.joblib" in arguments:
+        (folder / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "model.joblib"'))
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    words = [word if word.startswith("-") else folder / word for word in arguments]
+    result = call("run", folder / "audit.toml", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.usefixtures("nothing_is_computed")
+def test_the_output_that_settings_name_is_no_data_file_either(folder):
+    line = f'output = "{"sub/../law.csv"}"\n'
+    (folder / "sub").mkdir()
+    assert "the results would overwrite the data" in refused(folder, line + SETTINGS)
+
+
+def test_other_commands_do_not_overwrite_what_they_read(folder):
+    (folder / "graph.svg").write_text("race -> ugpa")
+    (folder / "page.html").write_text("{}")
+    for arguments in (
+        ["new", folder / "law.csv", "-o", folder / "law.csv", "--force"],
+        ["graph", folder / "graph.svg", "--protected", "race", "--outcome", "y", "--draw", folder / "graph.svg"],
+        ["report", folder / "page.html"],
+    ):
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        result = call(*arguments)
+        assert result.exit_code == 2
+        assert "would overwrite the " in result.stderr
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+OWN = "import sys, os\n\ndef score(Z):\n    {0}\n    return Z[:, 0]\n"
+
+
+@pytest.mark.parametrize(("line", "said"), [("sys.exit(0)", "SystemExit: 0"), ("sys.exit()", "SystemExit")])
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_predictor_that_ends_the_program_is_a_mistake(folder, command, line, said):
+    (folder / "ending_scores.py").write_text(OWN.format(line))
+    (folder / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "ending_scores:score"'))
+    result = call(command, folder / "audit.toml")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"predictor score fails ({said}" in result.stderr
+    assert not (folder / "audit-results.json").exists()
+
+
+def test_what_a_predictor_prints_goes_to_standard_error(folder):
+    line = "print('printed'); os.system('echo by a child')"
+    (folder / "loud_scores.py").write_text("print('while importing')\n" + OWN.format(line))
+    (folder / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "loud_scores:score"'))
+    for command in ("run", "check"):
+        found = subprocess.run(
+            [sys.executable, "-m", "fairstress", command, str(folder / "audit.toml"), "--json"],
+            capture_output=True,
+            text=True,
+        )
+        assert found.returncode == 0, found.stderr
+        assert json.loads(found.stdout)
+        for printed in ("while importing\n", "printed\n", "by a child\n"):
+            assert printed in found.stderr
 
 
 def test_warnings_are_lines_on_standard_error(folder, law_frame):
@@ -323,7 +410,7 @@ def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
 @pytest.mark.parametrize(
     ("threshold", "message"),
     [
-        ("nan", "threshold is nan: give a number in units of 'zfya'"),
+        ("nan", "'report.threshold' is nan: give a finite number"),
         ('"half"', "'report.threshold' is 'half': give a number"),
         ("true", "'report.threshold' is True: give a number"),
     ],
@@ -407,7 +494,7 @@ def test_a_graph_is_drawn_or_given_as_json(folder):
         assert (folder / f"graph.{suffix}").read_bytes().startswith(start)
     for bad, message in {
         "graph.bmp": "give a file that ends in .png, .svg, .pdf",
-        "no/graph.png": "No such file",
+        "no/graph.png": "there is no folder",
     }.items():
         result = call(*asked, "--draw", folder / bad)
         assert result.exit_code == 2

@@ -257,3 +257,37 @@ def test_names_that_a_number_would_tell_apart_may_be_taken(tmp_path):
     names = [column.name for column in survey(tmp_path / "people.CSV").columns]
     assert len(set(names)) == 3
     assert {"a", "a (2)"} <= set(names)
+
+
+def test_codes_and_levels_called_none_are_settled_in_the_draft(tmp_path):
+    n = 60
+    table = pd.DataFrame(
+        {
+            "group": np.where(np.arange(n) % 2, "01", "02"),
+            "area": np.array(["003", "010", "100"])[np.arange(n) // 20],
+            "plan": np.array(["None", "basic", "full"])[np.arange(n) % 3],
+            "x": np.random.default_rng(0).normal(size=n).round(3),
+            "y": np.random.default_rng(1).normal(size=n).round(3),
+        }
+    )
+    table.to_csv(tmp_path / "people.csv", index=False)
+    target = tmp_path / "audit.toml"
+    result = call("new", tmp_path / "people.csv", "-o", target, "--protected", "group", "--outcome", "y")
+    said = " ".join(result.stdout.split())
+    assert "Cells are likely to stand for a missing value in 'plan' ('None' in 20 rows)." in said
+    assert "Numbers begin with 0 in 'group' (such as '02') and 'area' (such as '003')." in said
+    content = tomllib.loads(target.read_text(encoding="utf-8"))
+    assert content["data"]["missing_values"] == ["None"]
+    assert content["columns"]["group"] == {"levels": ["01", "02"]}
+    assert content["columns"]["area"] == {"kind": "category"}
+    target.write_text(target.read_text().replace('graph = ""', 'graph = "group, area, plan -> x"'))
+    assert call("check", target).exit_code == 0
+    text = (
+        target.read_text()
+        .replace('missing_values = ["None"]', "")
+        .replace("[columns.plan]", "[columns.plan]\nmissing_values = []")
+    )
+    target.write_text(text)
+    shown = call("check", target)
+    assert "None, basic, full" in shown.stdout
+    assert "003, 010, 100" in shown.stdout

@@ -20,12 +20,14 @@ from sklearn.linear_model import LinearRegression
 import fairstress as fs
 from fairstress.cli import main
 from fairstress.errors import DataError, SettingError
-from fairstress.inputs.files import read_frame
-from fairstress.report.json import read_results, report_results, results, write_results
+from fairstress.inputs.files import open_table, read_frame
+from fairstress.report.json import report_results, results, write_results
+from fairstress.report.saved import read_results
 from fairstress.settings import Plan, read_settings
 
 GRAPH = "a -> x -> z; x <-> z"
 PAIR = ("x", "z")
+TRUST = "trust_pickle = true"
 HEAD = f'data = "people.csv"\ngraph = "{GRAPH}"\nprotected = "a"\noutcome = "y"'
 
 
@@ -74,7 +76,7 @@ def same_cfu(one: fs.Audit, other: fs.Audit) -> bool:
 def test_a_deployed_model_comes_from_its_file(fit, tmp_path, frame, suffix):
     model = LinearRegression().fit(frame[["x", "z"]], frame["y"])
     joblib.dump(model, tmp_path / f"model{suffix}")
-    audit = fit(f'predictor = {{model = "model{suffix}", input = "features", gradient = "differences"}}')
+    audit = fit(f'predictor = {{model = "model{suffix}", input = "features", gradient = "differences", {TRUST}}}')
     assert audit.settings.predictor == "LinearRegression"
     assert audit.settings.predictor_gradient == "differences"
     assert same_cfu(audit, direct(frame, predictor=fs.Predictor(model, input="features")))
@@ -94,7 +96,7 @@ def test_a_file_may_hold_what_a_module_beside_the_settings_defines(fit, tmp_path
         there.syspath_prepend(tmp_path)
         joblib.dump(importlib.import_module("team_model").Half(), tmp_path / "model.joblib")
     monkeypatch.delitem(sys.modules, "team_model")
-    audit = fit('predictor = {model = "model.joblib", input = "features"}')
+    audit = fit(f'predictor = {{model = "model.joblib", input = "features", {TRUST}}}')
     assert same_cfu(audit, direct(frame, predictor=fs.Predictor(lambda X: X["z"] / 2, input="features")))
 
 
@@ -116,12 +118,13 @@ def test_two_values_may_be_a_number_or_log_odds(fit, tmp_path, frame):
     ("option", "message"),
     [
         ('predictor = "model.onnx"', "'options.predictor' is 'model.onnx': give a file (.joblib, .pkl, .pickle) or"),
-        ('predictor = "absent.joblib"', "'options.predictor': there is no file"),
+        (f'predictor = {{model = "absent.joblib", {TRUST}}}', "'options.predictor': there is no file"),
         ('predictor = "no_such_module:model"', "'options.predictor': cannot import 'no_such_module'"),
         ('predictor = "broken:model"', "'options.predictor': cannot import 'broken' (RuntimeError: no luck)"),
         ('predictor = "script:model"', "'options.predictor': cannot import 'script' (SystemExit: 3)"),
         ('predictor = "json:lods"', "'options.predictor': the module 'json' has no 'lods'; did you mean 'loads'?"),
-        ('predictor = "people.pkl"', "'options.predictor': cannot load"),
+        (f'predictor = {{model = "people.pkl", {TRUST}}}', "'options.predictor': cannot load"),
+        (f'predictor = {{model = "ends.pkl", {TRUST}}}', "cannot load"),
         ("predictor = 3", "'options.predictor' is 3: give text or a table"),
         ('measure = "squard"', "measure is 'squard'"),
         ("robust = {p_max = 0.3}", "'options.robust' lacks 'weight'"),
@@ -131,6 +134,7 @@ def test_what_cannot_be_loaded_is_refused_with_a_sentence(fit, tmp_path, option,
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')\n")
     (tmp_path / "script.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "people.pkl").write_text("not a pickle")
+    (tmp_path / "ends.pkl").write_bytes(b"csys\nexit\n(I0\ntR.")
     with pytest.raises(SettingError, match=re.escape(message)):
         fit(option)
 
@@ -144,7 +148,10 @@ def test_the_command_line_audits_a_deployed_model_up_to_its_page(tmp_path, frame
         '[options]\npenalty = 1.0\npredictor = {model = "model.joblib", input = "features"}\n'
         "[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0.0, 0.2]\nthorough = true\n"
     )
-    result = CliRunner().invoke(main, ["run", str(settings), "--report", str(tmp_path / "page.html")])
+    arguments = ["run", str(settings), "--report", str(tmp_path / "page.html")]
+    refused = CliRunner().invoke(main, arguments)
+    assert (refused.exit_code, "add --trust-pickle, or trust_pickle = true" in refused.stderr) == (2, True)
+    result = CliRunner().invoke(main, [*arguments, "--trust-pickle"])
     assert result.exit_code == 0, result.stderr
     written = json.loads((tmp_path / "audit-results.json").read_text())
     assert written["settings"]["predictor"] == "LinearRegression"
@@ -224,7 +231,7 @@ def test_files_keep_text_booleans_and_missing_values(tmp_path, suffix):
     )
     path = tmp_path / f"people.{suffix}"
     people.to_parquet(path) if suffix == "parquet" else people.to_csv(path, index=False)
-    found = read_frame(path)
+    found = read_frame(open_table(path))
     assert found["text"].tolist()[:2] == ["a", "b"]
     assert found.isna().equals(people.isna())
     assert found["flag"].dtype == bool
@@ -234,7 +241,7 @@ def test_files_keep_text_booleans_and_missing_values(tmp_path, suffix):
 
 def test_a_column_of_a_long_file_has_one_type(tmp_path):
     (tmp_path / "long.csv").write_text("code\n" + "1\n" * 1_000_000 + "x\n")
-    assert set(read_frame(tmp_path / "long.csv")["code"]) == {"1", "x"}
+    assert set(read_frame(open_table(tmp_path / "long.csv"))["code"]) == {"1", "x"}
 
 
 # ---------------------------------------------------------------- completed tables
@@ -265,9 +272,9 @@ def test_several_files_are_the_completed_tables_of_an_imputation(tmp_path, compl
 
 
 def test_results_name_the_file_and_its_checksum_or_all_of_them_in_order(plan, tmp_path, completed):
-    one = plan().source()
+    one = plan().tables().source
     assert (one["file"], len(one["sha256"])) == ("people.csv", 64)
-    found = several(tmp_path).source()
+    found = several(tmp_path).tables().source
     assert found["file"] == "completed 0.csv, completed 1.csv, completed 2.csv"
     sums = [hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in found["file"].split(", ")]
     assert found["sha256"].split(", ") == sums
@@ -466,11 +473,117 @@ def test_levels_that_are_text_are_read_as_text(plan, tmp_path, frame):
             "the kind of 'x' is given twice, by 'options.kinds' and 'columns.x': once will do",
         ),
         (['[columns.x]\nlabel = ""'], SettingError, "labels['x'] is '': give text"),
+        (['columns = {x = "log"}'], SettingError, "'columns.x' is 'log': give a table"),
+        (['[columns.x]\nlable = "X"'], SettingError, "unknown key 'columns.x.lable'; did you mean 'label'?"),
+        (["[columns.x]\nlabel = 3"], SettingError, "'columns.x.label' is 3: give text"),
+        (["[columns.x]\nmissing_values = [9]"], SettingError, "'columns.x.missing_values' lists 9: give text"),
+        (["[columns.x]\nlevels = [2020-01-01, 2]"], SettingError, "'columns.x.levels[0]' is 2020-01-01, a date"),
+        (["[report.levels]\nmuch = [inf, 'so']"], SettingError, "'report.levels.much[0]' is inf: give a finite number"),
+        (["[report]\nsizes = [nan]"], SettingError, "'report.sizes[0]' is nan: give a finite number"),
     ],
 )
 def test_what_columns_cannot_be_is_refused(plan, lines, error, message):
     with pytest.raises(error, match=re.escape(message)):
         plan(*lines).fit()
+
+
+# ---------------------------------------------------------------- codes, and levels that look like missing values
+
+
+@pytest.fixture
+def coded(plan, tmp_path, frame):
+    """Settings for a table whose groups are coded 01 and 02, or 01 to 04, with a plan that some call None."""
+    four = np.where(frame["a"] == frame["a"].max(), "01", np.where(np.arange(300) % 3, "02", "04"))
+    plans = np.where(np.arange(300) % 5 == 0, "None", np.where(np.arange(300) % 2, "basic", "full"))
+    table = frame.assign(a=four, plan=plans)
+
+    def read(*lines: str) -> Plan:
+        text = HEAD.replace("a -> x -> z;", "a, plan -> x -> z;")
+        (tmp_path / "audit.toml").write_text("\n".join([text, "[options]", "penalty = 1.0", "max_degree = 1", *lines]))
+        table.to_csv(tmp_path / "people.csv", index=False, float_format="%.17g")
+        return read_settings(tmp_path / "audit.toml")
+
+    return read
+
+
+LEVEL = ("[columns.plan]", "missing_values = []")
+
+
+def test_group_codes_are_asked_about_and_are_levels_if_the_settings_say_so(coded):
+    with pytest.raises(
+        DataError, match=r"column 'a' holds '0\d' or the like in 300 rows, which a number would not keep"
+    ):
+        coded(*LEVEL).fit()
+    for lines in (["[columns.a]", 'kind = "category"'], ["[options.kinds]", 'a = ["01", "02", "04"]']):
+        assert set(coded(*LEVEL, *lines).fit().fitted.table.protected.levels) == {"01", "02", "04"}
+    assert coded(*LEVEL, "[columns.a]", 'kind = "number"').fit().fitted.table.protected.levels is None
+
+
+def test_codes_of_several_protected_columns_stay_what_they_are_too(coded, tmp_path):
+    read = coded(*LEVEL, "[columns.a]", 'kind = "category"')
+    path = tmp_path / "audit.toml"
+    path.write_text(path.read_text().replace('protected = "a"', 'protected = ["a", "plan"]'))
+    assert read.graph.protected == "a"
+    (frame,) = read_settings(path).tables().frames
+    assert set(frame["a"]) == {"01", "02", "04"}
+
+
+def test_a_level_called_none_is_asked_about_and_survives_if_it_is_one(coded):
+    a = ("[columns.a]", 'kind = "category"')
+    sentence = "column 'plan' holds 'None' in 60 rows, and other text: if that stands for a missing value, add"
+    with pytest.raises(DataError, match=re.escape(sentence)) as refused:
+        coded(*a).fit()
+    assert str(refused.value).endswith("missing_values = [] under [columns.plan]")
+    assert coded(*a, *LEVEL).fit().fitted.table.kinds["plan"].levels == ("None", "basic", "full")
+    listed = coded(*a, "[columns.plan]", 'kind = "category"', 'levels = ["None", "basic", "full"]').fit()
+    assert listed.fitted.table.kinds["plan"].levels == ("None", "basic", "full")
+    missing = coded('missing = "drop"', *a, "[columns.plan]", 'missing_values = ["None"]').fit()
+    assert missing.fitted.table.dropped.dropped == 60
+    assert "As the settings file says, cells with 'None' were read as missing values of 'plan'." in missing.notes
+
+
+def test_words_for_missing_values_among_numbers_need_no_word(plan, tmp_path, frame):
+    read = plan("[options]", "penalty = 1.0", 'missing = "drop"')
+    frame.astype({"x": object}).assign(x=frame["x"].map(str).where(frame.index > 3, "None")).to_csv(
+        tmp_path / "people.csv", index=False
+    )
+    assert read.fit().fitted.table.dropped.dropped == 4
+
+
+def test_codes_of_an_outcome_are_asked_about(plan, tmp_path, frame):
+    read = plan("[options]", "penalty = 1.0")
+    frame.assign(y=np.where(frame["y"] > 0, "01", "02")).to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(DataError, match=r"name them by recode under \[columns.y\], or say outcome_type = \"number\""):
+        read.fit()
+
+
+def test_the_checksum_is_that_of_the_bytes_that_were_read(plan, tmp_path):
+    read = plan("[options]", "penalty = 1.0")
+    before = (tmp_path / "people.csv").read_bytes()
+    tables = read.tables()
+    (tmp_path / "people.csv").write_text("something else")
+    assert tables.source["sha256"] == hashlib.sha256(before).hexdigest()
+    assert read.fit(tables=tables).fitted.table.n_counted == 300
+
+
+def test_settings_that_stand_too_deep_in_one_another_are_refused(tmp_path):
+    for name, text in (("deep", "data = " + "[" * 100_000), ("long", f"p = {'9' * 5000}")):
+        (tmp_path / f"{name}.toml").write_text(text)
+        with pytest.raises(SettingError, match=r"too deep in one another|is not valid TOML"):
+            read_settings(tmp_path / f"{name}.toml")
+
+
+def test_pickles_are_opened_only_if_they_are_trusted(tmp_path):
+    (tmp_path / "model.pkl").write_bytes(b"cbuiltins\nopen\n(V%s\nVw\ntR." % str(tmp_path / "harmed").encode())
+    for arguments in (("check",), ("run",)):
+        (tmp_path / "audit.toml").write_text(f'{HEAD}\n[options]\npredictor = "model.pkl"\n')
+        found = CliRunner().invoke(main, [*arguments, str(tmp_path / "audit.toml")])
+        assert found.exit_code == 2
+        assert "opening such a file runs whatever code it holds" in found.stderr
+        assert not (tmp_path / "harmed").exists()
+        assert "runs whatever code it holds" in " ".join(
+            CliRunner().invoke(main, [*arguments, "--help"]).stdout.split()
+        )
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import click
 from fairstress.errors import FairstressError, SettingError
 from fairstress.progress import Progress, watching
 from fairstress.report.text.markup import fill, printable
+from fairstress.saving import check_apart, check_target, save
 
 if TYPE_CHECKING:
     from fairstress.analyses.check import Check
@@ -30,8 +33,15 @@ class _Group(click.Group):
         except FairstressError as problem:
             from fairstress.draft import in_settings
 
-            click.echo(f"fairstress: {printable(in_settings(str(problem)))}", err=True)
-            ctx.exit(2)
+            _refuse(ctx, in_settings(str(problem)))
+        except SystemExit as problem:  # click ends by an exception of its own
+            _refuse(ctx, f"a predictor, or what it uses, ended the program (SystemExit: {problem}): correct it")
+
+
+def _refuse(ctx: click.Context, sentence: str) -> None:
+    """Say one line on standard error, and end with exit code 2."""
+    click.echo(f"fairstress: {printable(sentence)}", err=True)
+    ctx.exit(2)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,6 +64,7 @@ def demo(output: Path) -> None:
     import fairstress as fs
     from fairstress.inputs.datasets import law_school_source
 
+    check_target(output, "the report")
     graph = fs.CausalGraph.parse(
         "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa", protected="race", outcome="zfya"
     )
@@ -94,10 +105,9 @@ def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | Non
 
     if output.exists() and not force:
         raise SettingError(f"{str(output)!r} is there already: give another file by -o, or --force to overwrite it")
+    _check_targets({"the settings": output}, {"the data": data})
     found = survey(data)
-    text = draft_settings(found, data, output, protected=protected, outcome=outcome)
-    with _writing("the settings", output):
-        output.write_text(text, encoding="utf-8")
+    save(output, draft_settings(found, data, output, protected=protected, outcome=outcome), "the settings")
     click.echo(f"{found.rows:,} rows, {len(found.columns):,} columns")
     for problem in found.problems:
         click.echo("\n" + fill(str(problem)))
@@ -107,8 +117,31 @@ def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | Non
     click.echo(f"\nSettings written to {output}: fill in {empty}, then run: fairstress check {output}")
 
 
+def _needed_unless_again(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a run without settings, unless it is one of saved results."""
+    if value is None and ctx.params.get("again") is None:
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value
+
+
+_PEOPLE = "show the people whose predictions move most, with their features; that may tell who they are."
+_trust_pickle = click.option(
+    "--trust-pickle",
+    is_flag=True,
+    help="Open a predictor that joblib or pickle wrote. Such a file runs whatever code it holds, with your rights: "
+    "open none whose author you do not trust.",
+)
+
+
 @main.command()
-@click.argument("settings", type=click.Path(path_type=Path))
+@click.argument("settings", type=click.Path(path_type=Path), required=False, callback=_needed_unless_again)
+@click.option(
+    "--again",
+    type=click.Path(path_type=Path),
+    is_eager=True,  # known before it is asked whether there are settings
+    help="Run the audit of these results again, with the same data, and compare number by number; exit code 0 if all "
+    "is the same to rounding, 1 if not. Nothing is written.",
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Where to write the results [default: from the file]."
 )
@@ -116,47 +149,70 @@ def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | Non
 @click.option("--report", type=click.Path(path_type=Path), help="Ask for worst cases too, and write a report there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON instead of the summary.")
 @click.option("--details", is_flag=True, help="Print models, predictors, profiles and the curve too.")
-def run(settings: Path, output: Path | None, quiet: bool, report: Path | None, as_json: bool, details: bool) -> None:
+@click.option("--people", is_flag=True, help=f"Ask for worst cases too, and {_PEOPLE}")
+@click.option("--labels", is_flag=True, help="With --people: show their row labels too, which may name them.")
+@_trust_pickle
+@click.pass_context
+def run(
+    ctx: click.Context,
+    settings: Path | None,
+    again: Path | None,
+    output: Path | None,
+    quiet: bool,
+    report: Path | None,
+    as_json: bool,
+    details: bool,
+    people: bool,
+    labels: bool,
+    trust_pickle: bool,
+) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
-    from fairstress.draft import in_settings
-    from fairstress.report.html.page import write_page
-    from fairstress.report.json import report_results, results, write_results
-    from fairstress.report.text.brief import brief
+    from fairstress.report.html.page import render_page
+    from fairstress.report.json import render_results
+    from fairstress.running import carry_out, with_record
     from fairstress.settings import read_settings
 
-    plan, quiet = read_settings(settings), quiet or as_json
-    with _progress("fit of the models") as progress:
-        audit = plan.fit(progress)
-    wanted = report is not None or plan.report is not None
-    left = wanted and plan.grid is None and plan.pairs == audit.graph.pairs  # to the report, whose grid is coarser
-    profiles = []
-    for pair in () if left else plan.pairs:
-        with _progress(f"profile of {pair[0]} <-> {pair[1]}") as progress:
-            profiles.append(audit.profile(pair, plan.grid, progress=progress))
-    if wanted:
-        with _progress("worst cases") as progress:
-            data = audit.report(**(plan.report or {}), profiles=None if left else profiles, progress=progress)
-        profiles = list(data.profiles)
-        content = in_settings(report_results(data, source=plan.source()))
-        said: Callable[[], str] = partial(brief, content, _MORE.format(settings))
-        in_full = [data.curve.summary]
-    else:
-        said, in_full = audit.summary, []
-        content = results(audit, profiles, source=plan.source())
-    if not quiet:
-        click.echo(said())
-    if details:
-        parts = [audit.details, *(profile.summary for profile in profiles), *in_full]
-        click.echo("\n" + "\n\n".join(part() for part in parts))
+    if again is not None:
+        if settings or output or report or details or people or labels:
+            raise click.UsageError("--again goes with --json, --quiet and --trust-pickle alone.")
+        ctx.exit(_run_again(again, quiet=quiet, as_json=as_json, trust_pickle=trust_pickle))
+    assert settings is not None
+    shown = {name: True for name, is_asked in (("people", people), ("labels", labels)) if is_asked}
+    asked = {"report": shown} if report or shown else {}
+    plan = read_settings(settings, asked, trust_pickle=trust_pickle)
     target = output or plan.output
-    with _writing("the results", target):
-        write_results(target, content)
+    _check_targets({"the results": target, "the report": report}, plan.sources)
+    with _prints_aside():
+        found = carry_out(plan, _progress)
+        said = "" if quiet or as_json else found.summary(_MORE.format(settings))
+        more = found.details() if details else ""
+    content, privacy = with_record(found.content, plan, target), found.content["privacy"]
+    page = render_page(content, people=privacy["people"], labels=privacy["labels"]) if report else ""
+    results = render_results(content)
+    for text in filter(None, (said, f"\n{more}" * bool(more))):
+        click.echo(text)
+    save(target, results, "the results")
     if as_json:
-        click.echo(target.read_text(encoding="utf-8"))
+        click.echo(results)
     click.echo(f"Results written to {target}", err=True)
     if report:
-        write_page(report, content)
+        save(report, page, "the report")
         click.echo(f"Report written to {report}", err=True)
+
+
+def _run_again(results: Path, *, quiet: bool, as_json: bool, trust_pickle: bool) -> int:
+    """Run the audit of some results again, and give the exit code: 0 if it found the same, 1 if not."""
+    import json
+
+    from fairstress.running import run_again
+
+    with _prints_aside():
+        compared = run_again(results, _progress, trust_pickle=trust_pickle)
+    if as_json:
+        click.echo(json.dumps(compared.to_dict(), indent=2))
+    elif not quiet:
+        click.echo(compared.summary())
+    return 0 if compared.is_same else 1
 
 
 _MORE = "More: fairstress run {0} --details and fairstress check {0}; --report writes a page."
@@ -165,7 +221,8 @@ _MORE = "More: fairstress run {0} --details and fairstress check {0}; --report w
 @main.command()
 @click.argument("settings", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of prose.")
-def check(settings: Path, as_json: bool) -> None:
+@_trust_pickle
+def check(settings: Path, as_json: bool, trust_pickle: bool) -> None:
     """Say what columns are taken for in the TOML file SETTINGS, and what its pairs can do to CFU, before any curve."""
     import json
 
@@ -174,11 +231,12 @@ def check(settings: Path, as_json: bool) -> None:
     from fairstress.report.text.columns import aligned, describe_columns
     from fairstress.settings import read_settings
 
-    plan = read_settings(settings)
-    with _progress("fit of the models") as progress:
-        audit = plan.fit(progress)
-    columns, notes = describe_columns(audit, plan.options), in_settings(list(audit.notes))
-    verdicts = _verdicts(audit)
+    plan = read_settings(settings, trust_pickle=trust_pickle)
+    with _prints_aside():
+        with _progress("fit of the models") as progress:
+            audit = plan.fit(progress)
+        columns, notes = describe_columns(audit, plan.options), in_settings(list(audit.notes))
+        verdicts = _verdicts(audit)
     if as_json:
         found = {"together": None, "alone": []} if isinstance(verdicts, str) else check_results(verdicts)
         click.echo(json.dumps({"columns": columns, "notes": notes, **found}, indent=2))
@@ -203,14 +261,21 @@ def _verdicts(audit: Audit) -> Check | str:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Where to write the page [default: RESULTS.html]."
 )
-@click.option("--labels", is_flag=True, help="Show the labels of rows; they may name people.")
-def report(results: Path, output: Path | None, labels: bool) -> None:
+@click.option("--people", is_flag=True, help=f"Where the results have them, {_PEOPLE}")
+@click.option("--labels", is_flag=True, help="With --people: show their row labels too, which may name them.")
+def report(results: Path, output: Path | None, people: bool, labels: bool) -> None:
     """Write the report of saved RESULTS as one HTML file."""
     from fairstress.report.html.page import write_page
-    from fairstress.report.json import read_results
+    from fairstress.report.saved import read_results
 
     target = output or results.with_suffix(".html")
-    write_page(target, read_results(results), labels=labels)
+    _check_targets({"the report": target}, {"the results": results})
+    content = read_results(results)
+    shown = content["people"] or []
+    if (people and not shown) or (labels and all(row["label"] is None for row in shown)):
+        what = "people" if people and not shown else "labels"
+        raise SettingError(f"{str(results)!r} holds no {what}: run the audit with --{what} to have them")
+    write_page(target, content, people=people, labels=labels)
     click.echo(f"Report written to {target}")
 
 
@@ -228,6 +293,17 @@ def datasets(as_json: bool) -> None:
     }
     lines = [f"{name:<20}{text}" for name, text in described.items()]
     click.echo(json.dumps(described, indent=2) if as_json else "\n".join(lines))
+
+
+@main.command()
+@click.argument("what", type=click.Choice(["settings", "results"]), metavar="WHAT")
+def schema(what: str) -> None:
+    """Print the JSON schema of WHAT, "settings" or "results", by which they are checked; editors understand it."""
+    import json
+
+    from fairstress.schema import load_schema
+
+    click.echo(json.dumps(load_schema(what), indent=2))
 
 
 @main.command()
@@ -253,34 +329,67 @@ def graph(file: IO[str], protected: tuple[str, ...], outcome: str, form: str, as
     read = fs.CausalGraph.from_dot if is_dot else fs.CausalGraph.parse
     causal_graph = read(text, protected=protected[0] if len(protected) == 1 else protected, outcome=outcome)
     if draw:
-        _draw(causal_graph, draw)
+        _draw(causal_graph, draw, file.name)
     elif as_json or form == "json":
         click.echo(json.dumps(causal_graph.to_dict(), indent=2))
     else:
         click.echo(causal_graph.to_dot() if form == "dot" else causal_graph.to_text())
 
 
-def _draw(graph: Any, path: Path) -> None:
+def _draw(graph: Any, path: Path, source: str) -> None:
+    import io
+
     from fairstress.report.plots.graphs import plot_graph
 
-    if path.suffix.lower() not in PICTURES:
+    suffix = path.suffix.lower()
+    if suffix not in PICTURES:
         raise SettingError(f"cannot draw to {str(path)!r}: give a file that ends in {', '.join(PICTURES)}")
+    _check_targets({"the picture": path}, {"the graph": Path(source)})
+    drawn = io.BytesIO()
     figure: Any = plot_graph(graph).figure
-    with _writing("the picture", path):
-        figure.savefig(path)
+    figure.savefig(drawn, format=suffix[1:])
+    save(path, drawn.getvalue(), "the picture")
     click.echo(f"Graph drawn in {path}")
 
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
+def _check_targets(targets: Mapping[str, Path | None], sources: Mapping[str, Path]) -> None:
+    """Refuse, before anything is computed, to write over what is read, or to where nothing can be written."""
+    check_apart(targets, sources)
+    for what, path in targets.items():
+        if path is not None:
+            check_target(path, what)
+
+
 @contextmanager
-def _writing(what: str, path: Path) -> Iterator[None]:
-    """Say what could not be written where."""
+def _prints_aside() -> Iterator[None]:
+    """Let what a predictor prints go to standard error: on standard output stands the answer alone.
+
+    Python's own output is redirected, and so is the descriptor, which compiled code and child processes write to.
+    """
+    kept = _descriptor()
+    with redirect_stdout(sys.stderr):
+        try:
+            if kept is not None:
+                os.dup2(2, 1)
+            yield
+        finally:
+            if kept is not None:
+                with suppress(OSError, AttributeError, TypeError):
+                    ctypes.CDLL(None).fflush(None)  # what compiled code has printed and not yet written
+                os.dup2(kept, 1)
+                os.close(kept)
+
+
+def _descriptor() -> int | None:
+    """A second descriptor of standard output; None where there is none, or no standard error."""
     try:
-        yield
-    except OSError as problem:
-        raise SettingError(f"cannot write {what} to {str(path)!r}: {problem.strerror}") from None
+        os.fstat(2)
+        return os.dup(1)
+    except OSError:
+        return None
 
 
 def _progress(what: str) -> AbstractContextManager[Progress | None]:

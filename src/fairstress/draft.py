@@ -16,6 +16,7 @@ from fairstress.inputs.cells import quoted
 from fairstress.inputs.kinds import ATOM, CATEGORY, ORDERED
 from fairstress.inputs.notation import write_text
 from fairstress.inputs.survey import CONSTANT, NESTED, Column, Survey
+from fairstress.keys import toml, toml_key
 
 MOST_LEVELS = 20  # that are written out
 
@@ -47,7 +48,7 @@ def draft_settings(
         "\n".join(_options(found)),
         _REPORT,
         _COLUMNS,
-        *("\n".join(_column(column)) for column in found.columns if column.is_named),
+        *("\n".join(_column(c, is_outcome=c.name == outcome)) for c in found.columns if c.is_named),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -56,16 +57,6 @@ def _check_name(name: str, found: Survey) -> None:
     names = [column.name for column in found.columns]
     if name not in names:
         raise SettingError(f"'{name}' is not a column of the data{did_you_mean(name, names)}")
-
-
-def toml(text: str) -> str:
-    """Text as a settings file has it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    """A name as a key: quoted where it has to be."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
 
 
 # ---------------------------------------------------------------- parts
@@ -150,16 +141,25 @@ _COLUMNS = """\
 # Columns. A kind in a comment is a guess, and what the column is taken for unless you say otherwise."""
 
 
-def _column(column: Column) -> Iterator[str]:
-    yield f"[columns.{_key(column.name)}]  # {_described(column)}"
+def _column(column: Column, *, is_outcome: bool) -> Iterator[str]:
+    yield f"[columns.{toml_key(column.name)}]  # {_described(column)}"
     if column.kind is not None:
-        yield f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}{_of_zeros(column)}"
+        yield _kind(column, needed=bool(column.cells.codes) and not is_outcome)
         if column.kind.name in (CATEGORY, ORDERED) and 2 < len(column.kind.levels) <= MOST_LEVELS:
             order = "lowest first, if they have an order" if column.kind.name == CATEGORY else "lowest first"
             yield f"# levels = {_levels(column)}  # {order}"
     yield f"# label = {toml(column.name)}"
     if column.kind is None or column.kind.is_number:
         yield '# unit = ""'
+
+
+def _kind(column: Column, *, needed: bool) -> str:
+    """What a column is taken for: in a comment, unless it has to be said."""
+    assert column.kind is not None
+    if not needed:
+        return f"# kind = {toml(column.kind.word)}  # a guess: {_in_comment(column.kind.reason)}{_of_zeros(column)}"
+    said = f"levels = {_levels(column)}" if len(column.kind.levels) == 2 else f"kind = {toml(CATEGORY)}"
+    return f"{said}  # a guess, since some begin with 0"
 
 
 def _of_zeros(column: Column) -> str:
@@ -218,7 +218,7 @@ def in_settings(said: _Said) -> _Said:
 def _line(advice: re.Match[str]) -> str:
     name, kind = advice.groups()
     said = f"levels = {kind}" if kind.startswith("[") else f"kind = {toml(kind[1:-1])}"
-    return f"{said} under [columns.{_key(name)}]"
+    return f"{said} under [columns.{toml_key(name)}]"
 
 
 def _in_comment(text: str) -> str:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 
 Progress = Callable[[int, int], None]  # called with steps done and steps in all
 Watch = Progress | bool | None  # whom to tell: a function, a bar, nobody; None for a bar where somebody looks
@@ -67,7 +67,7 @@ def watching(watch: Watch, what: str) -> Iterator[Progress | None]:
         The work, in a few words that stand before the bar.
     """
     if not (watch is None or isinstance(watch, bool) or callable(watch)):
-        raise SettingError(f"progress is {watch!r}: give True, False, or a function of (steps done, steps in all)")
+        raise SettingError(f"progress is {show(watch)}: give True, False, or a function of (steps done, steps in all)")
     wants_bar = watch if isinstance(watch, bool) else watch is None and not _WATCHED.get() and is_watched()
     token = _WATCHED.set(True)
     try:

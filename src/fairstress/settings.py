@@ -1,8 +1,7 @@
-"""Settings files: a TOML description of an audit, checked key by key."""
+"""Settings files: a TOML description of an audit, checked by its schema and made a plan."""
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,113 +14,20 @@ import pandas as pd
 from fairstress.audit import Audit
 from fairstress.claim.build import Fitted
 from fairstress.errors import DataError, SettingError, did_you_mean
-from fairstress.inputs.cells import doubt
 from fairstress.inputs.correlation import read_pair
-from fairstress.inputs.described import Described, read_columns, recode_columns
-from fairstress.inputs.files import CsvFormat, read_frame
+from fairstress.inputs.described import Described, read_columns
+from fairstress.inputs.files import CsvFormat
 from fairstress.inputs.folds import CONTIGUOUS
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.kinds import read_words
-from fairstress.keys import check_keys
+from fairstress.inputs.kinds import CATEGORY, read_kind, read_words
+from fairstress.inputs.tables import Reader, Tables
+from fairstress.keys import check_settings
 from fairstress.options import Budget, Pairwise, Predictor, Robust, Search, SingleCause, Spectral, Wording, read_budget
 from fairstress.progress import Watch
 from fairstress.resampling import Bootstrap, read_bootstrap
+from fairstress.schema import load_schema
 from fairstress.search.causes import check_caps
-from fairstress.stored import load_predictor
-
-_KEYS: dict[str, tuple[type, ...]] = {
-    "data": (str, list, dict),
-    "graph": (str,),
-    "protected": (str, list),
-    "outcome": (str,),
-    "people": (str,),
-    "higher_is": (str,),
-    "output": (str,),
-    "sample_weight": (str,),
-    "columns": (dict,),
-    "options": (dict,),
-    "profile": (dict,),
-    "report": (dict,),
-}
-_DATA: dict[str, tuple[type, ...]] = {
-    "file": (str, list),
-    "delimiter": (str,),
-    "decimal": (str,),
-    "missing_values": (list,),
-}
-_OPTIONS: dict[str, tuple[type, ...]] = {
-    "reference": (str, int, float, bool),
-    "shift": (int, float),
-    "contrast": (list, str, int, float),
-    "kinds": (dict,),
-    "missing": (str,),
-    "cluster": (str,),
-    "holdout": (int, float),
-    "mixed": (str,),
-    "ordered_residuals": (str,),
-    "degrees": (dict,),
-    "penalty": (int, float),
-    "predictor_degree": (int,),
-    "predictor_penalty": (int, float),
-    "max_degree": (int,),
-    "max_memory": (int, float, str),
-    "penalties": (list,),
-    "cv": (int, str, list),
-    "penalise_constant": (bool,),
-    "outcome_type": (str,),
-    "predictor": (str, dict),
-    "measure": (str, float),
-    "robust": (dict,),
-    "random_state": (int,),
-}
-_PROFILE: dict[str, tuple[type, ...]] = {
-    "pairs": (list,),
-    "points": (int,),
-    "lowest": (int, float),
-    "highest": (int, float),
-}
-_REPORT: dict[str, tuple[type, ...]] = {
-    "p_max": (int, float),
-    "reason": (str,),
-    "sizes": (list,),
-    "levels": (dict,),
-    "budget": (str, dict),
-    "search": (dict,),
-    "threshold": (int, float),
-    "thorough": (bool,),
-    "columns": (list,),
-    "bands": (int, dict),
-}
-_BANDS: dict[str, tuple[type, ...]] = {
-    "n_boot": (int,),
-    "level": (int, float),
-    "simultaneous": (bool,),
-    "refit": (str,),
-    "counts": (bool,),
-    "check": (int, float),
-    "n_jobs": (int,),
-}
-_PREDICTOR: dict[str, tuple[type, ...]] = {
-    "model": (str,),
-    "input": (str,),
-    "gradient": (str,),
-    "scale": (str,),
-    "columns": (list,),
-}
-_ROBUST: dict[str, tuple[type, ...]] = {
-    "p_max": (int, float),
-    "weight": (int, float),
-    "budget": (str, dict),
-    "search": (dict,),
-}
-_BUDGET: dict[str, tuple[type, ...]] = {
-    "kind": (str,),
-    "min_eigenvalue": (int, float),
-    "bounds": (dict,),
-    "caps": (dict,),
-}
-_SEARCH: dict[str, tuple[type, ...]] = {"starts": (int,), "method": (str,), "n_jobs": (int,)}
-_REQUIRED = ("data", "graph", "protected", "outcome")
+from fairstress.stored import check_trusted, load_predictor, predictor_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +45,19 @@ class Plan:
     report: Mapping[str, Any] | None  # questions of a report, where the file asks for one
     output: Path
     folder: Path  # of the settings file
+    sources: Mapping[str, Path]  # all files that are read, by what they are
+    content: Mapping[str, Any]  # the settings as plain values
 
-    def fit(self, progress: Watch = None) -> Audit:
-        """Read the data and fit."""
-        frames, sentences = self._frames()
+    def tables(self) -> Tables:
+        """Read the data, and recode them."""
+        kinds = {name: read_kind(kind, name) for name, kind in self.options["kinds"].items()}
+        given = {**self.columns.kinds, **kinds}
+        return Reader(self.form, self.columns, self.graph, given, self.options.get("outcome_type")).read(self.data)
+
+    def fit(self, progress: Watch = None, tables: Tables | None = None) -> Audit:
+        """Fit an audit to the data, which are read now unless they are given."""
+        tables = tables or self.tables()
+        frames = list(tables.frames)
         if "cluster" in self.options:
             for frame in frames:
                 _check_column(frame, self.options["cluster"], "options.cluster")
@@ -154,35 +69,7 @@ class Plan:
         options["predictor"] = Predictor(**predictor)
         data = frames if len(frames) > 1 else frames[0]
         audit = Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
-        return replace(audit, fitted=_with_sentences(audit.fitted, sentences)) if sentences else audit
-
-    def _frames(self) -> tuple[list[pd.DataFrame], tuple[str, ...]]:
-        """Read and recode the tables; say what was done to their values."""
-        frames = [read_frame(path, self.form, self.columns.as_text()) for path in self.data]
-        for frame in frames:
-            self.columns.check_columns(list(map(str, frame.columns)))
-            self._check_cells(frame)
-        frames, sentences = recode_columns(frames, self.columns.recodes)
-        if self.form.missing_values:
-            cells = ", ".join(map(repr, self.form.missing_values))
-            sentences.insert(0, f"As the settings file says, cells with {cells} were read as missing values.")
-        return frames, tuple(sentences)
-
-    def _check_cells(self, frame: pd.DataFrame) -> None:
-        """Refuse text that is likely to be something else, unless the settings file has a word on it."""
-        if self.form.missing_values is not None:
-            return
-        named = (*self.graph.protected_columns, *self.graph.features, self.graph.outcome)
-        explained = {*self.columns.kinds, *self.columns.recodes}
-        unclear = [name for name in named if name in frame.columns and name not in explained]
-        doubts = [doubt(frame[name], name) for name in unclear if pd.api.types.is_string_dtype(frame[name])]
-        if any(doubts):
-            raise DataError("; ".join(filter(None, doubts)))
-
-    def source(self) -> dict[str, str]:
-        """Say which file was audited, with its checksum; several are joined by commas, in their order."""
-        sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.data]
-        return {"file": ", ".join(path.name for path in self.data), "sha256": ", ".join(sums)}
+        return replace(audit, fitted=_with_sentences(audit.fitted, tables.prepared)) if tables.prepared else audit
 
     def _weight(self, frames: Sequence[pd.DataFrame], name: str) -> pd.Series[Any]:
         """Take the column of weights, which are people's own and the same in every completed table."""
@@ -210,39 +97,57 @@ def _with_sentences(fitted: Fitted, sentences: tuple[str, ...]) -> Fitted:
     return replace(fitted, settings=replace(fitted.settings, prepared=sentences), training=training)
 
 
-def read_settings(path: Path) -> Plan:
+def read_settings(
+    path: Path, asked: Mapping[str, Mapping[str, Any]] | None = None, *, trust_pickle: bool = False
+) -> Plan:
     """Read a TOML settings file; paths in it are relative to it.
 
-    Unknown keys are refused with the nearest known one, values with their type.
+    Unknown keys are refused with the nearest known one, values with their type. Of what is ``asked`` for besides, as
+    ``{table: {key: value}}``, the file's own keys are overridden. A predictor in a pickle is refused unless the file
+    says that it is to be trusted, or ``trust_pickle`` does.
     """
     content = _read_toml(path)
-    check_keys(content, _KEYS, "")
-    for key in _REQUIRED:
-        if key not in content:
-            raise SettingError(f"{path.name} has no '{key}': it needs {', '.join(_REQUIRED)}")
+    check_settings(content, path.name)
+    content |= {table: {**content.get(table, {}), **keys} for table, keys in (asked or {}).items()}
+    plan = make_plan(content, path.name, path.parent, trust_pickle=trust_pickle)
+    return replace(plan, sources={"the settings": path, **plan.sources})
+
+
+def make_plan(content: Mapping[str, Any], name: str, folder: Path, *, trust_pickle: bool = False) -> Plan:
+    """Make a plan of settings that were checked, from a file of that name; paths are relative to the folder."""
+    for key in load_schema("settings")["required"]:
         if not content[key]:
-            raise SettingError(f"'{key}' is empty in {path.name}: fill it in")
-    options, grid = content.get("options", {}), content.get("profile", {})
-    check_keys(options, _OPTIONS, "options.")
-    check_keys(grid, _PROFILE, "profile.")
-    report = content.get("report")
-    check_keys(report or {}, _REPORT, "report.")
+            raise SettingError(f"'{key}' is empty in {name}: fill it in")
+    grid, report = content.get("profile", {}), content.get("report")
     graph = CausalGraph.parse(content["graph"], protected=content["protected"], outcome=content["outcome"])
-    folder, (files, form) = path.parent, _read_data(content["data"])
+    files, form = _read_data(content["data"])
     columns = read_columns(content.get("columns", {}))
+    options = _read_options(content.get("options", {}), graph, columns)
+    predictor = options.get("predictor", {})
+    trusted = trust_pickle or predictor.pop("trust_pickle", False)
+    if "model" in predictor:
+        check_trusted(predictor["model"], trusted)
     return Plan(
-        data=tuple(folder / name for name in files),
+        content=content,
+        data=tuple(folder / file for file in files),
         form=form,
         columns=columns,
         graph=graph,
         sample_weight=content.get("sample_weight"),
-        options={**_read_options(options, graph, columns), **_words(content, columns)},
+        options={**options, **_words(content, columns)},
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
         report=None if report is None else _read_choices(report, "report.", graph),
-        output=folder / content.get("output", f"{path.stem}-results.json"),
+        output=folder / content.get("output", f"{Path(name).stem}-results.json"),
         folder=folder,
+        sources=_sources(folder, files, predictor.get("model")),
     )
+
+
+def _sources(folder: Path, files: Sequence[str], model: str | None) -> dict[str, Path]:
+    """All files that are read, by what they are."""
+    data = {f"the data{f' {i + 1}' * (len(files) > 1)}": folder / file for i, file in enumerate(files)}
+    return data if model is None else {**data, "the predictor": predictor_file(model, folder)}
 
 
 # ---------------------------------------------------------------- checks
@@ -255,7 +160,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"there is no settings file {str(path)!r}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
-    except tomllib.TOMLDecodeError as problem:
+    except RecursionError:
+        raise SettingError(f"cannot read {str(path)!r}: lists or tables stand too deep in one another") from None
+    except ValueError as problem:  # of which TOML's own errors are some
         raise SettingError(f"{path.name} is not valid TOML: {problem}") from None
 
 
@@ -270,10 +177,8 @@ def _read_options(options: Mapping[str, Any], graph: CausalGraph, columns: Descr
         read["cv"] = _folds(read["cv"])
     if "predictor" in read:
         predictor = read["predictor"]
-        read["predictor"] = {"model": predictor} if isinstance(predictor, str) else predictor
-        check_keys(read["predictor"], _PREDICTOR, "options.predictor.")
+        read["predictor"] = {"model": predictor} if isinstance(predictor, str) else dict(predictor)
     if "robust" in read:
-        check_keys(read["robust"], _ROBUST, "options.robust.")
         for key in ("p_max", "weight"):
             if key not in read["robust"]:
                 raise SettingError(f"'options.robust' lacks '{key}': give both, such as {{p_max = 0.3, weight = 10}}")
@@ -294,7 +199,9 @@ def _kinds(given: Mapping[str, Any], graph: CausalGraph, columns: Described) -> 
             "outcome is"
         )
     known = (*graph.features, graph.protected, *graph.protected_columns)
-    kinds = {**given, **{name: kind for name, kind in columns.kinds.items() if name in known}}
+    joint = graph.protected_columns if len(graph.protected_columns) > 1 else ()  # whose levels have no order anyway
+    read = {name: k for name, k in columns.kinds.items() if name in known and (name not in joint or k.name != CATEGORY)}
+    kinds = {**given, **read}
     read_words(kinds, graph)
     return kinds
 
@@ -309,7 +216,6 @@ def _read_data(given: str | list[Any] | dict[str, Any]) -> tuple[list[str], CsvF
     """Files with the format that they are written in."""
     if not isinstance(given, dict):
         return _files(given), CsvFormat()
-    check_keys(given, _DATA, "data.")
     if not given.get("file"):
         raise SettingError("'data' has no 'file': name the file, such as file = \"people.csv\"")
     form = {key: value for key, value in given.items() if key != "file"}
@@ -356,18 +262,15 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
         if isinstance(read["budget"], SingleCause):
             check_caps(read["budget"], [end for pair in graph.pairs for end in pair], graph.nodes)
     if "search" in read:
-        check_keys(read["search"], _SEARCH, f"{prefix}search.")
         read["search"] = Search(**read["search"])
     if "bands" in read:
         given = read["bands"]
-        check_keys(given if isinstance(given, dict) else {}, _BANDS, f"{prefix}bands.")
         read["bands"] = Bootstrap(**given) if isinstance(given, dict) else read_bootstrap(given)
     return read
 
 
 def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
     """A budget as a table: its kind, and its options; pairs are written ``"ugpa <-> lsat"``."""
-    check_keys(table, _BUDGET, prefix)
     options = {key: value for key, value in table.items() if key != "kind"}
     kind = type(read_budget(table.get("kind", Pairwise.kind)))
     if kind is Spectral and "min_eigenvalue" in options:

@@ -14,6 +14,20 @@ from fairstress.errors import SettingError, describe_error, did_you_mean
 _PICKLES = (".joblib", ".pkl", ".pickle")
 
 
+def check_trusted(name: str, trusted: bool) -> None:
+    """Refuse a pickle that nobody said is to be trusted: whoever wrote it decides what opening it does."""
+    if Path(name).suffix in _PICKLES and not trusted:
+        raise SettingError(
+            f"'options.predictor' is {name!r}, and opening such a file runs whatever code it holds: if you trust who "
+            "wrote it, add --trust-pickle, or trust_pickle = true under [options.predictor]"
+        )
+
+
+def predictor_file(name: str, folder: Path) -> Path:
+    """The file that a predictor comes from; of a module where it would stand beside the settings."""
+    return folder / (name if Path(name).suffix in _PICKLES else f"{name.partition(':')[0].replace('.', '/')}.py")
+
+
 def load_predictor(name: str, folder: Path) -> Any:
     """Get a predictor from a file that joblib or pickle wrote, or as ``module:name``; either runs code.
 
@@ -56,5 +70,5 @@ def _unpickled(path: Path) -> Any:
         return joblib.load(path)
     except FileNotFoundError:
         raise SettingError(f"'options.predictor': there is no file {str(path)!r}") from None
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # whatever it runs may end by itself
         raise SettingError(f"'options.predictor': cannot load {str(path)!r} ({describe_error(problem)})") from problem

@@ -27,10 +27,10 @@ class _OneThread(ContextDecorator):
 
     def __enter__(self) -> None:
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
+            if self._inside == 0:
                 _release()
                 self._limit = _controller.limit(limits=1, user_api="blas")
+            self._inside += 1  # last: who is not let in does not count
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

@@ -10,7 +10,8 @@ import pytest
 
 import fairstress as fs
 from fairstress.report.html.page import render_page
-from fairstress.report.json import read_results, report_results, results, write_results
+from fairstress.report.json import report_results, results, write_results
+from fairstress.report.saved import read_results
 
 
 def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
@@ -27,7 +28,8 @@ def test_results_repeat_every_number_of_the_audit(law_audit, tmp_path):
     weights = {(w["feature"], w["term"]): w["weight"] for w in written["model_a"]["weights"]}
     assert weights == law_audit.model_a.weights.to_dict()
     assert written["baselines"]["blind"]["unfairness"] == law_audit.baselines["blind"].unfairness
-    assert written["data"]["groups"] == [{"level": "non-White", "rows": 3506}, {"level": "White", "rows": 18285}]
+    sizes = [("non-White", 3506), ("White", 18285)]
+    assert written["data"]["groups"] == [{"level": level, "rows": n, "people": n} for level, n in sizes]
     assert written["data"]["reference"] == "White"
     assert written["data"]["outcome_variance"] == law_audit.fitted.outcome_variance
 
@@ -50,8 +52,9 @@ OF_CAUSES = ("loadings", "clique", "cliques", "observed_factor")  # of a worst c
 
 
 def as_schema_3(results):
-    """Results as the version before this one wrote them: details at a budget called agreed, and no conclusion."""
+    """Results as an older version wrote them: details at a budget called agreed, and no conclusion."""
     old = json.loads(json.dumps(results))
+    del old["privacy"], old["run"]
     for name in ("conclusion", "plausibility", "wording"):
         del old[name]
     del old["details"]["is_default"], old["graph"]["columns_used"]
@@ -89,8 +92,8 @@ def test_results_of_older_schemas_are_read_as_what_they_say(tmp_path, schema, ol
     for part in (new["details"], *new["curve"]["points"]):
         part |= {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
     for point in new["curve"]["points"]:
-        del point["typical"], point["typical_upper"]
-    del new["graph"]["columns_used"]
+        point |= {"typical": None, "typical_upper": None}
+    new["graph"]["columns_used"] = None
     missing = {"conclusion": None, "plausibility": None, "schema": schema}
     assert {part: value for part, value in read.items() if value != new.get(part)} == missing
     assert {part for part in new if part not in read} == set()
@@ -101,7 +104,7 @@ def test_results_of_older_schemas_are_read_as_what_they_say(tmp_path, schema, ol
 
 def without_kinds(results):
     """Results as they were written before features had kinds."""
-    old = json.loads(json.dumps(results))
+    old = {**json.loads(json.dumps(results)), "schema": 4}
     for name in ("notes", "leakage"):
         del old[name]
     for name in ("kinds", "left_out", "completed_tables"):
@@ -143,8 +146,9 @@ def test_every_key_is_documented_and_every_documented_key_is_written(demonstrati
     cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     documented = re.findall(r"`([^`]+)`", " ".join(cells))
     assert len(documented) == len(set(documented))
-    asked = ("decisions", "specification_checks", "cause_contour")  # which the other was not
+    asked = ("decisions", "specification_checks", "cause_contour", "people")  # which the other was not
     of_these = {key for key in keys(hostile_results) if key.startswith(asked)}
-    assert set(keys(demonstration.results)) - set(asked) | of_these == set(documented)
+    of_a_run = {"run.settings", "run.folder"}  # which is none of either
+    assert set(keys(demonstration.results)) - {*asked, "run"} | of_these | of_a_run == set(documented)
     written = {key.partition("[]")[0] for key in documented}
-    assert {key.partition("[]")[0] for key in keys(hostile_results)} - {"bands"} <= written  # which it has not
+    assert {key.partition("[]")[0] for key in keys(hostile_results)} - {"bands", "run"} <= written  # which it has not

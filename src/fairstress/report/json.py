@@ -17,10 +17,13 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from fairstress.errors import SettingError
-from fairstress.options import Wording
+from fairstress.analyses.groups import has_rare_level, people_by_group
+from fairstress.analyses.notes import notes
+from fairstress.options import SHARING, Sharing
 from fairstress.report.conclusion import conclusion_results, nominal_results, plausibility_results, typical
+from fairstress.report.sharing import shared
 from fairstress.report.text.limits import replication_text
+from fairstress.saving import save
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from fairstress.claim.measure import Measure
     from fairstress.report.data import ReportData
 
-SCHEMA = 4
+SCHEMA = 5
 SOURCE = ("file", "sha256")
 FIRST = ("data", "graph", "settings", "model_a", "predictor", "baselines", "profiles")
 LATER = (
@@ -66,11 +69,27 @@ LATER = (
     "leakage",
     "bands",
     "diagnostics",
+    "run",
 )
 
 
 def results(
-    audit: Audit, profiles: Sequence[Profile], *, source: Mapping[str, Any] | None = None, day: str | None = None
+    audit: Audit,
+    profiles: Sequence[Profile],
+    *,
+    source: Mapping[str, Any] | None = None,
+    sharing: Sharing = SHARING,
+) -> dict[str, Any]:
+    """Gather an audit and its profiles in plain types, without what would single people out."""
+    return shared(_results(audit, profiles, source, sharing), sharing)
+
+
+def _results(
+    audit: Audit,
+    profiles: Sequence[Profile],
+    source: Mapping[str, Any] | None,
+    sharing: Sharing,
+    day: str | None = None,
 ) -> dict[str, Any]:
     """Gather an audit and its profiles in plain types; ``day`` is when they were computed, default today."""
     predictor = audit.fitted.claim.predictor
@@ -82,7 +101,7 @@ def results(
         "graph": _graph(audit),
         "settings": audit.settings.to_dict(),
         "wording": audit.settings.wording.to_dict(),
-        "model_a": _model(audit),
+        "model_a": _model(audit, sharing.smallest_group),
         "predictor": {
             "r2": predictor.r2,
             "degree": predictor.degree,
@@ -91,7 +110,7 @@ def results(
             "robust": _robust(audit.robust_predictor) if audit.robust_predictor else None,
         },
         "baselines": {name: _baseline(baseline) for name, baseline in audit.baselines.items()},
-        "notes": list(audit.notes),
+        "notes": list(notes(audit.fitted, sharing.smallest_group)),
         "profiles": [_profile(profile) for profile in profiles],
         **dict.fromkeys(LATER),
     }
@@ -99,17 +118,23 @@ def results(
 
 def audit_results(audit: Audit, conclusion: Conclusion | None) -> dict[str, Any]:
     """Gather an audit and what it comes to in plain types, or how it stands if nothing is hidden."""
-    common = {**results(audit, ()), "plausibility": plausibility_results(audit.plausibility())}
+    sharing, fitted = SHARING, audit.fitted
+    plausible = plausibility_results(fitted, audit.plausibility(), sharing.smallest_group)
+    common = {**_results(audit, (), None, sharing), "plausibility": plausible}
     if conclusion is not None:
-        return {**common, "conclusion": conclusion_results(audit.fitted, conclusion)}
-    return {**common, "typical_model_a": nominal_results(audit.fitted)}
+        return shared({**common, "conclusion": conclusion_results(fitted, conclusion)}, sharing)
+    return shared({**common, "typical_model_a": nominal_results(fitted)}, sharing)
 
 
 def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Gather all that a report shows in plain types."""
+    """Gather all that a report shows in plain types, without what would single people out."""
+    return shared(_report_results(data, source), data.sharing)
+
+
+def _report_results(data: ReportData, source: Mapping[str, Any] | None) -> dict[str, Any]:
     worst = data.worst
     return {
-        **results(data.audit, data.profiles, source=source, day=data.date),
+        **_results(data.audit, data.profiles, source, data.sharing, data.date),
         "details": {
             "p_max": data.p_max,
             "is_default": data.is_default,
@@ -118,14 +143,14 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
             **_worst_case(worst),
         },
         "conclusion": conclusion_results(data.audit.fitted, data.conclusion),
-        "plausibility": plausibility_results(data.plausibility),
+        "plausibility": plausibility_results(data.audit.fitted, data.plausibility, data.sharing.smallest_group),
         "check": check_results(data.check),
         "curve": _curve(data),
         "levels": [
             {**asdict(level), "breaking_point": point.p_max, "breaking_point_lower": point.lower}
             for level, point in zip(data.levels, data.breaking_points, strict=True)
         ],
-        "people": _people(data),
+        "people": _people(data) if data.sharing.people else None,
         "by_group": _records(data.by_group),
         "decisions": _decisions(data.decisions) if data.decisions else None,
         "pairs": [
@@ -152,82 +177,13 @@ def report_results(data: ReportData, *, source: Mapping[str, Any] | None = None)
 
 
 def write_results(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write results as JSON."""
-    Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    """Write results as JSON, whole or not at all."""
+    save(path, render_results(content), "the results")
 
 
-def read_results(path: str | Path) -> dict[str, Any]:
-    """Read results that were written by this or an older version."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingError(f"there is no results file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
-        raise SettingError(f"cannot read {str(path)!r}: {problem}") from None
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema not in (1, 2, 3, SCHEMA):
-        known = "it has no 'schema'" if schema is None else f"its schema is {schema!r}"
-        raise SettingError(
-            f"{str(path)!r} cannot be used: {known}, and this version of fairstress reads 1 to {SCHEMA}; write the "
-            "results anew, or use the version that wrote them"
-        )
-    missing = [part for part in FIRST if part not in content]
-    if missing:
-        raise SettingError(f"{str(path)!r} cannot be used: it has no '{missing[0]}'; write the results anew")
-    if schema == 1:
-        return _upgraded(content)
-    content = _renamed(content) if schema == 2 else content
-    content = _detailed(content) if schema < SCHEMA else content
-    content = {**content, "wording": content.get("wording", Wording().to_dict()), "notes": content.get("notes", [])}
-    levels = content.get("levels")
-    if levels:
-        levels = [{**level, "source": level.get("source")} for level in levels]
-    return {**content, **{part: None for part in LATER if part not in content}, "levels": levels}
-
-
-def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
-    """Results of schema 1: no worst cases yet, no pairs with the protected attribute, no fair edges."""
-    graph = {**content["graph"], "variables": content["graph"]["features"], "edges": [], "pairs": []}
-    graph["pairs"] = [profile["pair"] for profile in content["profiles"]]
-    graph["predictor_looks_at"] = [f"residual of {name}" for name in graph["features"]]
-    graph["columns_used"] = None
-    data = {"moved_to": None, **dict.fromkeys((*SOURCE, "date")), **content["data"]}
-    first: dict[str, Any] = {"versions": None, "wording": Wording().to_dict(), "notes": []}
-    return {**first, **content, **dict.fromkeys(LATER), "graph": graph, "data": data}
-
-
-def _renamed(content: dict[str, Any]) -> dict[str, Any]:
-    """Results of schema 2: a budget is the name of its kind, and some parts have other names."""
-    parts = {"rivals": "comparison", "variants": "specification_checks"}
-    renamed = {parts.get(part, part): value for part, value in content.items()}
-    predictor = {key: value for key, value in content["predictor"].items() if key != "sturdier"}
-    renamed["predictor"] = {**predictor, "robust": _with_kind(content["predictor"].get("sturdier"))}
-    renamed["agreed"] = _with_kind(content.get("agreed"))
-    if content.get("curve"):
-        renamed["curve"] = {**content["curve"], "points": [_with_kind(point) for point in content["curve"]["points"]]}
-    if content.get("benchmarks"):
-        columns = {"left_out": "omitted"}
-        rows = content["benchmarks"]
-        renamed["benchmarks"] = [{columns.get(key, key): value for key, value in row.items()} for row in rows]
-    return renamed
-
-
-def _detailed(content: dict[str, Any]) -> dict[str, Any]:
-    """Results of schema 3: no conclusion, no budget by causes, and details at a budget that was called agreed."""
-    empty: dict[str, Any] = {"loadings": None, "clique": [], "cliques": [], "observed_factor": None}
-    details, curve = content.get("agreed"), content.get("curve")
-    kept = {part: value for part, value in content.items() if part != "agreed"}
-    kept["details"] = details and {**_completed(details, empty), "is_default": False}
-    kept["curve"] = curve and {**curve, "points": [_completed(point, empty) for point in curve["points"]]}
-    return kept
-
-
-def _completed(part: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
-    return {**part, **{key: value for key, value in empty.items() if key not in part}}
-
-
-def _with_kind(part: dict[str, Any] | None) -> dict[str, Any] | None:
-    return part and {**part, "budget": {"kind": part["budget"]}}
+def render_results(content: Mapping[str, Any]) -> str:
+    """Give results as the JSON that is written."""
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 # ---------------------------------------------------------------- parts
@@ -314,12 +270,15 @@ def _extreme(extreme: Extreme) -> dict[str, Any]:
 
 
 def _data(audit: Audit) -> dict[str, Any]:
-    table, coding = audit.fitted.table, audit.fitted.table.protected
+    table, coding, people = audit.fitted.table, audit.fitted.table.protected, people_by_group(audit.fitted)
     return {
         "rows": table.n_counted,
         "distinct_rows": int((table.rows.weight > 0).sum()),
         "held_out": audit.fitted.context.held_out or None,
-        "groups": [{"level": _plain(level), "rows": count} for level, count in table.group_sizes().items()],
+        "groups": [
+            {"level": _plain(level), "rows": count, "people": people[level]}
+            for level, count in table.group_sizes().items()
+        ],
         "reference": _plain(coding.level(coding.reference_code)) if coding.levels else None,
         "moved_to": [_plain(coding.level(code)) for code in coding.targets] or None,
         "shift": coding.shift,
@@ -369,12 +328,15 @@ def _graph(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _model(audit: Audit) -> dict[str, Any]:
+def _model(audit: Audit, fewest: int) -> dict[str, Any]:
+    """Model A; of equations nothing where a group or a level has few people, whose weights would give them away."""
     model = audit.model_a
+    likelihood = {"log_likelihood": model.log_likelihood, "status": str(model.status)}
+    if has_rare_level(audit.fitted, fewest):
+        return {**dict.fromkeys(("weights", "scales", "cuts")), **likelihood}
     weights = model.weights.rename("weight").reset_index().to_dict("records")
     scales = {str(name): float(value) for name, value in model.scales.items()}
     cuts = model.cuts.rename("cut").rename_axis(["feature", "up_to"]).reset_index().to_dict("records")
-    likelihood = {"log_likelihood": model.log_likelihood, "status": str(model.status)}
     return {"weights": weights, "scales": scales, "cuts": cuts, **likelihood}
 
 
@@ -395,7 +357,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
 
 def _leakage(leakage: Leakage) -> dict[str, Any]:
     by_feature = [{"feature": name, "auc": auc} for name, auc in leakage.by_feature.items()]
-    return {"auc": leakage.auc, "people": leakage.people, "by_feature": by_feature}
+    return {"auc": _plain(leakage.auc), "people": leakage.people, "by_feature": by_feature}
 
 
 def _worst_case(worst: WorstCase) -> dict[str, Any]:
