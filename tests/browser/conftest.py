@@ -62,7 +62,7 @@ def law_page(demonstration) -> Path:
 @pytest.fixture(scope="session")
 def hostile_page(hostile_results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "page.html"
-    write_page(path, hostile_results, labels=True)
+    write_page(path, hostile_results, people=True, labels=True)
     return path
 
 

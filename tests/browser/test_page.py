@@ -113,6 +113,23 @@ def test_tables_sort_by_number_and_by_text(browser, law_page):
     assert script(browser, "return document.querySelectorAll('th[aria-sort]').length") == 1
 
 
+def test_small_groups_and_people_are_not_on_the_page_unless_asked_for(browser, hostile_results, tmp_path):
+    results = copy.deepcopy(hostile_results)
+    results["data"]["groups"][0]["people"] = 3
+    write_page(tmp_path / "page.html", results)
+    load(browser, tmp_path / "page.html")
+    assert browser.get_log("browser") == []
+    assert content(browser)["privacy"]["hidden_groups"] == ["<b>one</b>", "__proto__"]
+    assert content(browser)["people"] is None
+    cells = script(browser, "return [...document.querySelectorAll('#moved td')].map(cell => cell.textContent)")
+    assert cells[3:] == ["not shown"] * 6
+    assert "not shown" not in cells[:3]
+    assert script(browser, "return document.querySelectorAll('#spread .median').length") == 1  # everyone's
+    text = script(browser, "return document.body.innerText")
+    assert "Groups of fewer than 10 people are not told apart" in text
+    assert "The rows that move most" not in text
+
+
 def test_a_logarithmic_scale_keeps_the_values(browser, law_page):
     load(browser, law_page)
     script(browser, "document.getElementById('log').click()")

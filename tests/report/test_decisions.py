@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from fairstress.report.html.page import render_page, shown
-from fairstress.report.json import read_results, write_results
+from fairstress.report.json import write_results
+from fairstress.report.saved import read_results
 
 WAYS = ("gained", "lost", "either")
 
@@ -18,7 +19,7 @@ WAYS = ("gained", "lost", "either")
 def section(results: dict[str, Any]) -> str:
     """The part of the page that is about decisions."""
     page = render_page(results)
-    return page[page.index("Whose decision turns") : page.index("The rows that move most")]
+    return page[page.index("Whose decision turns") : page.index("Nobody is shown here")]
 
 
 def words(markup: str) -> str:
@@ -62,7 +63,7 @@ def test_the_share_of_a_two_valued_outcome_is_of_a_probability(hostile_results):
 
 def test_results_without_decisions_are_read_and_drawn_without_them(hostile_results, tmp_path):
     older = {key: value for key, value in hostile_results.items() if key != "decisions"}
-    write_results(tmp_path / "older.json", older)
+    write_results(tmp_path / "older.json", {**older, "schema": 4})
     read = read_results(tmp_path / "older.json")
     assert read["decisions"] is None
     page = render_page(read)

@@ -12,7 +12,8 @@ import pytest
 
 import fairstress as fs
 from fairstress.report.html.page import render_page, shown
-from fairstress.report.json import read_results, report_results, write_results
+from fairstress.report.json import report_results, write_results
+from fairstress.report.saved import read_results
 
 VOID = {"meta", "link", "input", "br"}
 OWN_WORDS = {"p_max", "CFU", "R²", "SHA-256", "(CFU) is 0 by construction", "5 %", "25 %", "75 %", "95 %"}
@@ -98,7 +99,7 @@ def test_saved_and_loaded_results_give_the_same_page_byte_for_byte(results, tmp_
 
 
 def test_hostile_names_open_no_element(hostile_results, hostile_names):
-    page = render_page(hostile_results, labels=True)
+    page = render_page(hostile_results, people=True, labels=True)
     reader = Reader(page)
     assert reader.open == []
     assert {tag for tag, _ in reader.tags} & {"img", "b", "i", "u", "iframe"} == set()
@@ -109,14 +110,15 @@ def test_hostile_names_open_no_element(hostile_results, hostile_names):
 
 
 def test_what_the_page_carries_is_the_results(hostile_results):
-    page = render_page(hostile_results, labels=True)
+    page = render_page(hostile_results, people=True, labels=True)
     carried = re.search(r'<script type="application/json" id="results">(.*?)</script>', page)[1]
     assert json.loads(carried) == json.loads(json.dumps(hostile_results))
 
 
-def test_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
-    assert "onclick" not in render_page(hostile_results)
-    assert "onclick" in render_page(hostile_results, labels=True)
+def test_people_and_labels_of_rows_are_not_even_carried_unless_asked_for(hostile_results):
+    assert "onclick" not in render_page(hostile_results, people=True)
+    assert '"people":null' in render_page(hostile_results)
+    assert "onclick" in render_page(hostile_results, people=True, labels=True)
 
 
 def test_control_characters_are_written_out(demonstration):

@@ -72,7 +72,7 @@ def test_what_could_happen_and_to_whom_is_the_audits(results):
     change = {group["group"]: group["difference"] for group in there["groups"]}
     sizes = f"{shown(-change['non-White'], 2)} lower", f"{shown(change['White'], 2)} higher"
     assert (results["details"]["is_default"], results["wording"]["higher_is"]) == (True, "better")
-    details = f"p_max {shown(results['details']['p_max'])}", shown(results["by_group"][0]["q100"])
+    details = f"p_max {shown(results['details']['p_max'])}", shown(results["by_group"][0]["q95"])
     said("Who would be affected?", "non-White students", *sizes, "non-White students would lose", *details)
 
 

@@ -12,6 +12,8 @@ from fairstress.analyses.worst_case import WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions
 from fairstress.functionals.decisions import EITHER, GAINED, LOST
+from fairstress.inputs.data import Table
+from fairstress.inputs.kinds import CATEGORY
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array
 
@@ -24,6 +26,41 @@ def groups(coding: ProtectedCoding, a: Array, weight: Array) -> Iterator[tuple[A
     for level, code in zip(coding.levels or (), coding.codes, strict=True):
         if weight[a == code].sum() > 0:
             yield level, a == code
+
+
+def people_by_group(fitted: Fitted) -> dict[Any, int]:
+    """How many people numbers of each group are about: the fewest, where some are of a sample or one table of many."""
+    table, claim = fitted.table, fitted.claim
+    claimed = np.zeros(table.rows.a.size, dtype=bool)
+    places = np.arange(claim.rows.a.size) if claim.origin is None else claim.origin
+    claimed[places[claim.rows.weight > 0]] = True
+    sizes = _people(table, table.weight > 0)
+    asked = _people(table, (table.weight > 0) & claimed[table.row_of])
+    taught = people_by_group(fitted.training) if fitted.training else sizes
+    moved = table.protected.moved_levels
+    return {level: min(n, taught[level], asked[level] if level in moved else n) for level, n in sizes.items()}
+
+
+def _people(table: Table, who: Any) -> dict[Any, int]:
+    """People of each level among some; of several completed tables, in that which has fewest."""
+    a, codes = table.rows.a[table.row_of], zip(table.protected.levels or (), table.protected.codes, strict=True)
+    of = np.zeros(a.size, dtype=int) if table.table_of is None else table.table_of
+    return {
+        level: min(int((who & (a == code) & (of == number)).sum()) for number in np.unique(of)) for level, code in codes
+    }
+
+
+def has_rare_level(fitted: Fitted, fewest: int) -> bool:
+    """Whether a group, or a level of a feature that equations see level by level, has fewer people than that."""
+    if any(n < fewest for n in people_by_group(fitted).values()):
+        return True
+    for table in (fitted.table, *([fitted.training.table] if fitted.training else [])):
+        copies = 1 if table.table_of is None else int(table.table_of.max()) + 1
+        for j, kind in enumerate(table.kinds.values()):
+            counts = np.unique(table.rows.x[table.row_of[table.weight > 0], j], return_counts=True)[1]
+            if (kind.name == CATEGORY or kind.as_levels) and counts.min() < fewest * copies:
+                return True
+    return False
 
 
 def flip_shares(coding: ProtectedCoding, a: Array, weight: Array, gained: Array, lost: Array) -> pd.DataFrame:

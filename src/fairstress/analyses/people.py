@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ from fairstress.analyses.tabular import Shown
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions, turned
 from fairstress.claim.measure import Measure, weighted_quantile
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.functionals.decisions import read_threshold
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.counterfactual import Leaves
 from fairstress.model.fit import Fit
-from fairstress.options import whole_number
+from fairstress.options import as_float, is_list, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,8 @@ class People(Shown):
         """
         if self.protected.levels is None:
             raise SettingError("the protected attribute is numeric: give its column and a number of bins to by()")
-        return self._by(self.protected.decode(self.a).rename(self.protected.name), quantiles)
+        asked = _read_quantiles(quantiles, "quantiles")
+        return self._by(self.protected.decode(self.a).rename(self.protected.name), asked)
 
     def by(self, column: Any, *, bins: int | None = None) -> pd.DataFrame:
         """CFU by the values of a column; people whose value is missing are a class of their own, the last.
@@ -159,12 +160,7 @@ class People(Shown):
         levels
             Numbers from 0 to 1, default 0.5, 0.9 and 0.99.
         """
-        if isinstance(levels, str) or not isinstance(levels, Iterable):
-            raise SettingError(f"levels is {levels!r}: give a list of numbers from 0 to 1")
-        asked = list(levels)
-        for q in asked:
-            if not (isinstance(q, Real) and 0 <= q <= 1):
-                raise SettingError(f"levels has {q!r}: give numbers from 0 to 1")
+        asked = _read_quantiles(levels, "levels")
         cfu, weight = self._persons(np.ones(self.cfu.size, dtype=bool))
         return pd.Series([weighted_quantile(cfu, weight, q) for q in asked], index=asked, name="cfu")
 
@@ -252,16 +248,29 @@ class People(Shown):
             if column not in self.frame.columns:
                 near = did_you_mean(column, map(str, self.frame.columns))
                 raise SettingError(
-                    f"column is '{column}', which is not in the frame{near}; a column that the audit has not seen is "
-                    f"given by its values, frame['{column}']"
+                    f"column is {show(column)}, which is not in the frame{near}; a column that the audit has not seen "
+                    f"is given by its values, frame[{show(column)}]"
                 )
             return self.frame[column]
+        if not is_list(column) or isinstance(column, Set):
+            raise SettingError(f"column is {show(column)}: give the name of a column, or one value for each row")
         values = pd.Series(column)
         if len(values) != self.n_rows:
             raise SettingError(
                 f"column has {len(values)} values, but the table has {self.n_rows} rows: give one for each row"
             )
         return values.iloc[self.row]
+
+
+def _read_quantiles(levels: Any, name: str) -> list[float]:
+    """Check which quantiles are asked for."""
+    if not is_list(levels):
+        raise SettingError(f"{name} is {show(levels)}: give a list of numbers from 0 to 1")
+    asked = list(levels)
+    for q in asked:
+        if not (isinstance(q, Real) and 0 <= as_float(q) <= 1):
+            raise SettingError(f"{name} has {show(q)}: give numbers from 0 to 1")
+    return asked
 
 
 def people(fitted: Fitted, fit: Fit, threshold: Any = None) -> People:
@@ -362,10 +371,12 @@ def _at_least(group: Any, cfu: Array, weight: Array) -> pd.DataFrame:
 def _cut(values: pd.Series[Any], bins: Any, weight: Array) -> pd.Series[Any]:
     """Numbers as intervals of about equally many people, each row as many as its weight says."""
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
-        raise SettingError(f"bins is {bins!r}, but the column holds no numbers: leave bins out")
+        raise SettingError(f"bins is {show(bins)}, but the column holds no numbers: leave bins out")
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     counted = ~np.isnan(numbers) & (weight > 0)
     count = whole_number(bins, "bins")
+    if count > len(values):
+        raise SettingError(f"bins is {count:,}, but there are {len(values):,} rows: give at most as many classes")
     inner = [weighted_quantile(numbers[counted], weight[counted], i / count) for i in range(1, count)]
     edges = sorted({float(np.nanmin(numbers)), *inner, float(np.nanmax(numbers))})
     return pd.cut(values, edges if len(edges) > 1 else 1, include_lowest=True)

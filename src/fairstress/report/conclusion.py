@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fairstress.analyses.conclusion import under_model_a
+from fairstress.analyses.plausibility import people_at_ends
 
 if TYPE_CHECKING:
     from fairstress.analyses.conclusion import Causes, Conclusion
     from fairstress.analyses.curve import BreakingPoint
-    from fairstress.analyses.plausibility import Plausibility
+    from fairstress.analyses.plausibility import FeaturePlausibility, Plausibility
     from fairstress.analyses.worst_case import WorstCase
     from fairstress.claim.build import Fitted
     from fairstress.claim.measure import Measure
@@ -49,14 +50,19 @@ def conclusion_results(fitted: Fitted, found: Conclusion) -> dict[str, Any]:
     }
 
 
-def plausibility_results(found: Plausibility) -> dict[str, Any]:
-    """Gather in plain types whether counterfactual people could exist."""
+def plausibility_results(fitted: Fitted, found: Plausibility, fewest: int) -> dict[str, Any]:
+    """Gather in plain types whether counterfactual people could exist; an end that fewer people have is None."""
     return {
         "impossible_percent": 100 * found.impossible,
         "mostly_impossible": found.mostly_impossible,
         "auc": found.auc,
-        "features": [asdict(one) for one in found.features],
+        "features": [{**asdict(one), **_ends(fitted, one, fewest)} for one in found.features],
     }
+
+
+def _ends(fitted: Fitted, one: FeaturePlausibility, fewest: int) -> dict[str, float | None]:
+    low, high = (n >= fewest for n in people_at_ends(fitted, one.feature))
+    return {"lowest": one.lowest if low else None, "highest": one.highest if high else None}
 
 
 def nominal_results(fitted: Fitted) -> dict[str, float | None]:

@@ -14,7 +14,7 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.cause_contour import CauseContour
 from fairstress.analyses.check import Check
-from fairstress.analyses.conclusion import Conclusion, conclude, steps_of
+from fairstress.analyses.conclusion import SEARCHED, Conclusion, conclude, steps_of
 from fairstress.analyses.curve import BreakingPoint, Curve
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
@@ -33,9 +33,20 @@ from fairstress.analyses.specification import (
 )
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.audit import Audit
-from fairstress.errors import FairstressError, SettingError
+from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
-from fairstress.options import RESIDUALS, Budget, Search, flag, is_positive, read_budget, read_search, share
+from fairstress.options import (
+    RESIDUALS,
+    SHARING,
+    Budget,
+    Search,
+    Sharing,
+    flag,
+    is_positive,
+    read_budget,
+    read_search,
+    share,
+)
 from fairstress.progress import Progress, Steps
 from fairstress.report.text.brief import report_html, report_summary
 from fairstress.search.sets import read_sizes
@@ -138,6 +149,7 @@ class ReportData:
     specification_checks: tuple[SpecificationCheck, ...]  # the same question with other settings
     no_specification_checks: str  # why there are none
     diagnostics: Diagnostics  # whether the data contradict what is assumed; influence there, unless that takes long
+    sharing: Sharing  # what of people pages and results may show
     margins: pd.DataFrame = field(repr=False)  # column, level, rows: of each protected column where there are several
 
     @property
@@ -183,6 +195,7 @@ def collect(
     columns: Any = None,
     bands: Any = None,
     thorough: bool = False,
+    sharing: Sharing = SHARING,
     progress: Progress | None = None,
 ) -> ReportData:
     """Ask all questions; the arguments are those of `Audit.report`."""
@@ -201,7 +214,8 @@ def collect(
     solve = Solver.of(fitted, options["budget"], options["search"], None)
     solve.explore(of_curve[-1])
     alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
-    curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands))
+    searched = None if thorough else SEARCHED
+    curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands), searched=searched)
     ask = thorough or not fitted.claim.is_mixed
     found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=ask)
     worst = next(point for point in curve.points if point.p_max == size)
@@ -236,6 +250,7 @@ def collect(
         specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
         no_specification_checks="" if thorough else _NOT_ASKED,
         diagnostics=audit.diagnostics(None if fitted.claim.is_slow else worst.correlation),
+        sharing=sharing,
         margins=_margins(fitted.table),
     )
 
@@ -251,12 +266,14 @@ def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
     """The analyst's levels, then the baselines', where a distance from the audited predictor measures unfairness."""
     if not isinstance(given, Mapping):
-        raise SettingError(f"levels is {given!r}: give a CFU and the reason by name, {{'much': (0.01, 'because ...')}}")
+        raise SettingError(
+            f"levels is {show(given)}: give a CFU and the reason by name, {{'much': (0.01, 'because ...')}}"
+        )
     named = []
     for name, pair in given.items():
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and is_positive(pair[0])):
             raise SettingError(
-                f"the level '{name}' is {pair!r}: give its CFU, a positive number, and the reason, such as "
+                f"the level '{name}' is {show(pair)}: give its CFU, a positive number, and the reason, such as "
                 "(0.01, 'because ...')"
             )
         named.append(Level(str(name), float(pair[0]), str(pair[1])))

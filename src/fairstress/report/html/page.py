@@ -12,43 +12,31 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from fairstress.errors import FairstressError, SettingError
+from fairstress.options import SMALLEST_GROUP, Sharing
+from fairstress.report.sharing import shared
 from fairstress.report.text.markup import printable
 from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_html, as_text
 from fairstress.report.text.words import Words
+from fairstress.saving import save
 
 TEMPLATE = "page.html.jinja"
 MANY = 1e6  # from here on numbers have an exponent
 SCRIPTS = ("elements", "tables", "graph", "curve", "picture", "people", "begin")  # in this order
 
 
-def write_page(path: str | Path, content: Mapping[str, Any], *, labels: bool = False) -> None:
-    """Write the report of some results; row labels are shown only if asked for, since they may name people."""
-    target = Path(path)
-    try:
-        target.write_text(render_page(content, labels=labels), encoding="utf-8")
-    except OSError as problem:
-        raise FairstressError(f"cannot write the report to {str(target)!r}: {problem.strerror}") from None
+def write_page(path: str | Path, content: Mapping[str, Any], *, people: bool = False, labels: bool = False) -> None:
+    """Write the report of some results, whole or not at all; people and their labels are shown only if asked for."""
+    save(path, render_page(content, people=people, labels=labels), "the report")
 
 
-def check_path(path: Any) -> None:
-    """Refuse, before anything is computed, what is no place to write to."""
-    if not isinstance(path, str | Path):
-        raise SettingError(f"path is {path!r}: give the file to write the report to, such as 'report.html'")
-    if not Path(path).absolute().parent.is_dir():
-        raise SettingError(f"cannot write the report to {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
-
-
-def render_page(content: Mapping[str, Any], *, labels: bool = False) -> str:
+def render_page(content: Mapping[str, Any], *, people: bool = False, labels: bool = False) -> str:
     """Give the report of some results as HTML; the same results give the same page, byte for byte."""
-    shared = dict(content)
-    if not labels and shared.get("people"):
-        shared["people"] = [{**row, "label": None} for row in shared["people"]]
+    smallest = (content.get("privacy") or {}).get("smallest_group", SMALLEST_GROUP)
+    shown = shared(content, Sharing(people, labels, smallest))
     text = _template().render(
-        r=shared,
-        labels=labels,
-        data=Markup(embedded(shared)),
+        r=shown,
+        data=Markup(embedded(shown)),
         style=Markup(_part("page.css")),
         script=Markup(_script()),
     )
@@ -66,7 +54,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters.update(number=number, name=name, value=value, written=written, label=label)
+    environment.filters.update(if_shared=if_shared, number=number, name=name, value=value, written=written, label=label)
     environment.filters.update(first_screen=first_screen, said=said, plain_text=as_text)
     environment.globals["changes"] = lambda content: said(Words(content).changes)
     environment.globals["strength_is"] = lambda content: Words(content).strength_is
@@ -92,6 +80,11 @@ def number(value: float | None, digits: int = 4, size: bool = False, floor: floa
         return Markup("none")
     seen = 0 if abs(value) <= floor else abs(value) if size else value
     return Markup('<data value="{}">{}</data>').format(repr(value), shown(seen, digits))
+
+
+def if_shared(value: float | None, digits: int = 4, floor: float = 0.0) -> Markup:
+    """A number about some people, or that it is not shown, since they are few."""
+    return Markup("not shown") if value is None else number(value, digits, floor=floor)
 
 
 def name(text: Any) -> Markup:

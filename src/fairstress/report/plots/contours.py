@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairstress.inputs.rows import Array
+from fairstress.options import flag
 from fairstress.report.plots import style
 from fairstress.report.plots.style import canvas, cfu_label, pair_words, words
 
@@ -25,6 +26,7 @@ CLOSE = 0.1  # of the scale of colours: labels of lines nearer to each other tha
 def plot_contour(contour: Contour, ax: Axes | None = None, *, baselines: bool = True) -> Axes:
     """Draw CFU in bands of colour; hatched is what the errors cannot have."""
     cfu = np.ma.masked_invalid(contour.cfu)
+    flag(baselines, "baselines")
     with canvas(ax, (5.2, 4.2)) as ax:
         ax.patch.set(facecolor="white", edgecolor="#BBBBBB", hatch="////", linewidth=0)
         _bands(ax, contour.grid_first, contour.grid_second, cfu, contour.context)

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairstress.errors import SettingError
+from fairstress.analyses.benchmarks.result import Benchmarks
+from fairstress.analyses.curve import BreakingPoint
+from fairstress.errors import SettingError, show
+from fairstress.options import flag
 from fairstress.report.plots import style
 from fairstress.report.plots.style import canvas, cfu_label, pair_words, words
 
@@ -15,8 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fairstress.analyses.bands.limits import Estimate
-    from fairstress.analyses.benchmarks.result import Benchmarks
-    from fairstress.analyses.curve import BreakingPoint, Curve
+    from fairstress.analyses.curve import Curve
     from fairstress.analyses.people import People
     from fairstress.analyses.profile import Profile
     from fairstress.analyses.worst_case import WorstCase
@@ -42,6 +44,9 @@ def plot_curve(
 ) -> Axes:
     """Draw the worst case over p_max."""
     frame, budget = curve.to_frame(), curve.points[0].budget
+    flag(baselines, "baselines")
+    _check(benchmarks, "benchmarks", Benchmarks, "what audit.benchmarks() gives")
+    _check(breaking_point, "breaking_point", BreakingPoint, "what breaking_point() gives")
     with canvas(ax, (5.6, 3.6)) as ax:
         _lines(ax, frame, "p_max", "largest CFU found", curve.context, "o", _band(curve.points[0].estimate))
         _frame_axes(ax, frame, curve.context if baselines else None)
@@ -62,6 +67,8 @@ def plot_profile(
 ) -> Axes:
     """Draw CFU over one pair's correlation."""
     frame = profile.to_frame().sort_values("correlation")
+    flag(baselines, "baselines")
+    _check(benchmarks, "benchmarks", Benchmarks, "what audit.benchmarks() gives")
     with canvas(ax, (5.6, 3.6)) as ax:
         band = _band(profile.estimates[0] if profile.estimates else None)
         _lines(ax, frame, "correlation", "CFU", profile.context, "o" if len(frame) < 20 else "", band)
@@ -75,6 +82,12 @@ def plot_profile(
             _marks(ax, benchmarks.marks(profile.pair), "correlation")
         _explain(ax, shows_penalty_only=profile.shows_penalty_only)
     return ax
+
+
+def _check(given: Any, name: str, of: type, what: str) -> None:
+    """Refuse what cannot be drawn beside a curve."""
+    if given is not None and not isinstance(given, of):
+        raise SettingError(f"{name} is {show(given)}: give {what}, or leave it out")
 
 
 def plot_worst_case(worst: WorstCase, ax: Axes | None = None) -> Axes:

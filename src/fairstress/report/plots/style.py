@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.report.text.markup import escaped, printable
 
 if TYPE_CHECKING:
@@ -53,8 +53,11 @@ def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
     try:
         import matplotlib as mpl
         from matplotlib import pyplot as plt
+        from matplotlib.axes import Axes as MatplotlibAxes
     except ImportError:
         raise SettingError("pictures need matplotlib: pip install 'fairstress[plot]'") from None
+    if ax is not None and not isinstance(ax, MatplotlibAxes):
+        raise SettingError(f"ax is {show(ax)}: give matplotlib Axes, such as plt.subplots()[1], or leave it out")
     with mpl.rc_context(LOOK):
         yield plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 

@@ -238,15 +238,21 @@ def _who(words: Words) -> str:
     found = words.conclusion
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
         return "Nobody can be named."
-    groups = found["there"]["groups"]
+    groups = [g for g in found["there"]["groups"] if g["difference"] is not None]
+    privacy = words.r["privacy"]
+    few = f" Groups of fewer than {number(privacy['smallest_group'])} people are not told apart here."
+    few = few if privacy["hidden_groups"] else ""
+    if not groups:
+        return f"That is not said.{few}"
     if not any(g["difference"] for g in groups):
-        return "At worst, no group would be predicted higher or lower on average."
+        which = "no group of those shown" if few else "no group"
+        return f"At worst, {which} would be predicted higher or lower on average.{few}"
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
     moved = [f"{words.group(g)} would be predicted {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
     moved += [f"{words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
     text = f"At worst, {', and '.join(moved)}{',' if others else ''} on average than if {words.otherwise}."
-    return f"{text} {_loses(words, named)}"
+    return f"{text} {_loses(words, named)}{few}"
 
 
 def _side(group: Content) -> str:

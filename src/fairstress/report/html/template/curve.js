@@ -153,7 +153,9 @@ function showMoved(point) {
   for (const g of point.groups) {
     const row = body.insertRow();
     cell(row, "th", visible(g.group));
-    for (const value of [g.factual, g.counterfactual, g.difference]) cell(row, "td", shown(Math.abs(value) < 1e-12 ? 0 : value), value).className = "n";
+    for (const value of [g.factual, g.counterfactual, g.difference])
+      if (value === null) add(row, "td", { class: "n" }, "not shown");
+      else cell(row, "td", shown(Math.abs(value) < 1e-12 ? 0 : value), value).className = "n";
   }
 }
 function show(i) {

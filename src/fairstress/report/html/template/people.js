@@ -1,8 +1,8 @@
 // ------------------------------------------------------------ who is affected
 function drawSpread(box, width) {
-  const groups = r.by_group, left = Math.min(140, width * 0.3), right = width - 16, high = 46 * groups.length + 54;
+  const groups = r.by_group.filter((g) => g.q50 !== null), left = Math.min(140, width * 0.3), right = width - 16, high = 46 * groups.length + 54;
   const svg = canvas(box, width, high, "img", "Spread of CFU by group; the table below has the values.");
-  const largest = Math.max(...groups.map((g) => g.q95), 1e-300) * 1.05, S = scale(0, largest, left, right), foot = high - 42;
+  const largest = Math.max(...groups.map((g) => Math.max(g.q50, g.q75, g.q95)), 1e-300) * 1.05, S = scale(0, largest, left, right), foot = high - 42;
   for (const value of ticks(largest, Math.max(2, Math.floor((right - left) / 100)))) {
     make(svg, "line", { class: "gridline", x1: S(value), x2: S(value), y1: 0, y2: foot });
     make(svg, "text", { x: S(value), y: foot + 17, "text-anchor": "middle" }, shown(value, 2));
@@ -11,8 +11,8 @@ function drawSpread(box, width) {
   groups.forEach((g, i) => {
     const y = 24 + 46 * i, label = make(svg, "text", { x: left - 8, y: y + 5, "text-anchor": "end" }, short(g.group, Math.floor(left / 8)));
     make(label, "title", {}, visible(g.group));
-    make(svg, "line", { class: "axis", x1: S(g.q5), x2: S(g.q95), y1: y, y2: y });
-    make(svg, "rect", { class: "bar", x: S(g.q25), y: y - 10, width: Math.max(1, S(g.q75) - S(g.q25)), height: 20 });
+    if (g.q5 !== null) make(svg, "line", { class: "axis", x1: S(g.q5), x2: S(g.q95), y1: y, y2: y });
+    if (g.q25 !== null) make(svg, "rect", { class: "bar", x: S(g.q25), y: y - 10, width: Math.max(1, S(g.q75) - S(g.q25)), height: 20 });
     make(svg, "line", { class: "median", x1: S(g.q50), x2: S(g.q50), y1: y - 14, y2: y + 14 });
   });
 }
