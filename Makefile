@@ -45,6 +45,7 @@ test-floors: .venv-floors/.installed
 
 bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/graph_texts.py
 	$(BIN)/python benchmarks/newton_step.py
 	$(BIN)/python benchmarks/mixed_fit.py
 	$(BIN)/python benchmarks/bands.py

@@ -69,7 +69,10 @@ def test_a_value_that_makes_no_sense_is_refused_when_it_is_made(make, message):
         (lambda audit: audit.refit(keep=np.arange(300)), "keep holds values of type int64"),
         (lambda audit: audit.bounds(lambda frame: float("nan"), 0.3), "gives nan: give a function of the frame"),
         (lambda audit: audit.report(0.3), "path is 0.3: give the file to write the report to"),
-        (lambda audit: audit.report("nowhere/report.html"), "there is no folder 'nowhere'"),
+        (
+            lambda audit: audit.report("nowhere/report.html"),
+            "cannot write the report to 'nowhere/report.html': there is no",
+        ),
         (lambda audit: audit.report(labels="no"), "labels is 'no': give True or False"),
     ],
 )

@@ -102,8 +102,37 @@ def describe_error(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+LONGEST = 120  # characters of a value that a message shows
+
+
+def show(value: object) -> str:
+    """Show a value in one line, as Python writes it; a long one is cut.
+
+    Examples
+    --------
+    >>> print(show("lsat"), show(range(3)))
+    'lsat' range(0, 3)
+    >>> len(show("x" * 1000))
+    123
+    """
+    try:
+        text = repr(value)
+    except Exception:  # a number with more digits than Python writes, or what cannot show itself
+        return f"a {type(value).__name__} that cannot be shown"
+    text = " ".join(text.split()) if "\n" in text else text  # tables and arrays take several lines
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def alternatives(choices: Iterable[object]) -> str:
+    """Name what to choose from: ``'a', 'b' or 'c'``."""
+    named = [show(choice) for choice in choices]
+    return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Give ``"; did you mean 'lsat'?"`` when a known name is close, otherwise nothing."""
+    if not isinstance(name, str):
+        return ""
     by_lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), list(by_lower), n=1)
     return f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else ""

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, alternatives, did_you_mean, show
 
 Pair = tuple[str, str]
 Bounds = Mapping[Pair, tuple[float, float]]
@@ -25,15 +25,25 @@ AUTOGRAD, DIFFERENCES, NO_GRADIENT = "autograd", "differences", "none"  # where 
 GRADIENTS = (AUTOGRAD, DIFFERENCES, NO_GRADIENT)
 SEARCH, ASCENT = "search", "ascent"  # how the worst case is sought
 BETTER, WORSE = "better", "worse"  # what a higher outcome is for people
+SMALLEST_GROUP = 10  # people whom a mean may be about, unless another number is asked for
+
+LEAST_EIGENVALUE = 1e-12  # of a correlation of errors; nearer to 0 rounding may spoil every fit
 
 
 # ---------------------------------------------------------------- numbers
 
 
+HIGHEST_DEGREE = 50  # powers beyond leave no digits
+LARGEST_PENALTY = 1e100
+MOST = 10**9  # of anything that is counted: what asks for more is a mistake
+
+
 def whole_number(value: Any, name: str) -> int:
     """Read a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise SettingError(f"{name} is {value!r}: give a whole number of at least 1")
+        raise SettingError(f"{name} is {show(value)}: give a whole number of at least 1")
+    if int(value) > MOST:
+        raise SettingError(f"{name} is {show(value)}: give at most {MOST:,}")
     return int(value)
 
 
@@ -43,47 +53,82 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 def read_bytes(value: Any, name: str) -> int:
     """Read an amount of memory: a number of bytes, or text such as ``"1 GB"``."""
     written = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?B)\s*", value, re.IGNORECASE) if isinstance(value, str) else None
-    amount = float(written[1]) * _UNITS[written[2].upper()] if written else _as_float(value)
+    amount = float(written[1]) * _UNITS[written[2].upper()] if written else as_float(value)
     if not 1 <= amount < math.inf:
-        raise SettingError(f"{name} is {value!r}: give a number of bytes, or text such as '1 GB'")
+        raise SettingError(f"{name} is {show(value)}: give a number of bytes, or text such as '1 GB'")
     return int(amount)
 
 
 def share(value: Any, name: str, what: str = "number") -> float:
     """Read a number from 0 up to, but not including, 1."""
-    number = _as_float(value)
+    number = as_float(value)
     if not 0 <= number < 1:
-        raise SettingError(f"{name} is {value!r}: give a {what} from 0 up to, but not including, 1")
+        raise SettingError(f"{name} is {show(value)}: give a {what} from 0 up to, but not including, 1")
+    if number > 1 - LEAST_EIGENVALUE:
+        raise SettingError(f"{name} is {number!r}: give at most 1 - 1e-12, nearer to 1 rounding may spoil every fit")
     return number
 
 
 def not_negative(value: Any, name: str) -> float:
     """Read a finite number of at least 0."""
-    number = _as_float(value)
+    number = as_float(value)
     if not 0 <= number < math.inf:
-        raise SettingError(f"{name} is {value!r}: give a finite number that is not negative")
+        raise SettingError(f"{name} is {show(value)}: give a finite number that is not negative")
     return number
+
+
+def penalty(value: Any, name: str) -> float:
+    """Read a ridge penalty: a number of at least 0 that leaves weights their digits."""
+    number = not_negative(value, name)
+    if number > LARGEST_PENALTY:
+        raise SettingError(
+            f"{name} is {show(value)}: give at most {LARGEST_PENALTY:g}, where every weight is 0 already"
+        )
+    return number
+
+
+def degree(value: Any, name: str) -> int:
+    """Read the degree of a polynomial."""
+    number = whole_number(value, name)
+    if number > HIGHEST_DEGREE:
+        raise SettingError(f"{name} is {number}: give at most {HIGHEST_DEGREE}, beyond which powers leave no digits")
+    return number
+
+
+def by_name(value: Any, name: str, what: str) -> Mapping[Any, Any]:
+    """Read what is given by name, or not at all."""
+    if value is not None and not isinstance(value, Mapping):
+        raise SettingError(f"{name} is {show(value)}: give {what}")
+    return value or {}
 
 
 def finite(value: Any, name: str, *, zero: bool = True) -> float:
     """Read a finite number, other than 0 where ``zero`` is False."""
-    number = _as_float(value)
+    number = as_float(value)
     if not math.isfinite(number) or (number == 0 and not zero):
-        raise SettingError(f"{name} is {value!r}: give a finite number{'' if zero else ' other than 0'}")
+        raise SettingError(f"{name} is {show(value)}: give a finite number{'' if zero else ' other than 0'}")
     return number
 
 
 def flag(value: Any, name: str) -> bool:
     """Read True or False; numpy's will do."""
     if type(value).__name__ not in ("bool", "bool_"):
-        raise SettingError(f"{name} is {value!r}: give True or False")
+        raise SettingError(f"{name} is {show(value)}: give True or False")
     return bool(value)
+
+
+def word(value: Any, name: str, *choices: str) -> str:
+    """Read one of some words."""
+    if not (isinstance(value, str) and value in choices):
+        raise SettingError(f"{name} is {show(value)}: give {alternatives(choices)}")
+    return str(value)
 
 
 def processes(value: Any) -> int:
     """Read a number of processes; -1 is one per core."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or (value < 1 and value != -1):
-        raise SettingError(f"n_jobs is {value!r}: give a number of processes, or -1 for one per core")
+    is_count = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_count or not (1 <= value <= MOST or value == -1):
+        raise SettingError(f"n_jobs is {show(value)}: give a number of processes, or -1 for one per core")
     return int(value)
 
 
@@ -92,21 +137,29 @@ def seed(value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise SettingError(f"random_state is {value!r}: give a whole number that is not negative, or None")
+        raise SettingError(f"random_state is {show(value)}: give a whole number that is not negative, or None")
     return int(value)
+
+
+def is_list(value: Any) -> bool:
+    """Whether something lists values: text, dicts, tables and single values do not."""
+    is_other = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1
+    return isinstance(value, Iterable) and not is_other
 
 
 def is_positive(value: Any) -> bool:
     """Whether something is a finite number above 0."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
+    return isinstance(value, Real) and 0 < as_float(value) < math.inf
 
 
-def _as_float(value: Any) -> float:
+def as_float(value: Any) -> float:
     """The number, or NaN where there is none; text and truth values are none."""
-    if isinstance(value, str) or type(value).__name__ in ("bool", "bool_"):
+    if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
         return math.nan
     try:
         return float(value)
+    except OverflowError:  # of a whole number
+        return math.inf
     except (TypeError, ValueError):
         return math.nan
 
@@ -290,22 +343,23 @@ def read_budget(budget: Any) -> Budget:
     if isinstance(budget, str) and budget in KINDS:
         return KINDS[budget]()
     raise SettingError(
-        f"budget is {budget!r}: give 'pairwise', 'spectral' or 'single cause', or a value such as Pairwise(bounds=...)"
+        f"budget is {show(budget)}: give 'pairwise', 'spectral' or 'single cause', or a value such as "
+        "Pairwise(bounds=...)"
     )
 
 
 def _read_caps(caps: Any) -> dict[str, float]:
     if not isinstance(caps, Mapping):
-        raise SettingError(f"caps is {caps!r}: give {{'variable': share}}, or leave it out")
+        raise SettingError(f"caps is {show(caps)}: give {{'variable': share}}, or leave it out")
     for name in caps:
         if not isinstance(name, str):
-            raise SettingError(f"caps names {name!r}: give the name of a variable")
+            raise SettingError(f"caps names {show(name)}: give the name of a variable")
     return {name: share(value, f"the cap of {name}", "share of variance") for name, value in caps.items()}
 
 
 def _read_bounds(bounds: Any) -> dict[Pair, tuple[float, float]]:
     if not isinstance(bounds, Mapping):
-        raise SettingError(f"bounds is {bounds!r}: give {{('a', 'b'): (lower, upper)}}, or leave it out")
+        raise SettingError(f"bounds is {show(bounds)}: give {{('a', 'b'): (lower, upper)}}, or leave it out")
     read: dict[Pair, tuple[float, float]] = {}
     for pair, limits in bounds.items():
         ends = _read_ends(pair)
@@ -318,17 +372,17 @@ def _read_bounds(bounds: Any) -> dict[Pair, tuple[float, float]]:
 def _read_ends(pair: Any) -> Pair:
     ends = tuple(pair) if isinstance(pair, tuple | list) else ()
     if len(ends) != 2 or not all(isinstance(end, str) for end in ends) or ends[0] == ends[1]:
-        raise SettingError(f"bounds names {pair!r}: give a pair as a tuple of two names, such as ('ugpa', 'lsat')")
+        raise SettingError(f"bounds names {show(pair)}: give a pair as a tuple of two names, such as ('ugpa', 'lsat')")
     return ends
 
 
 def _read_limits(pair: Pair, limits: Any) -> tuple[float, float]:
     shown = " <-> ".join(pair)
-    least, most = (_as_float(limit) for limit in limits) if _is_two(limits) else (math.nan, math.nan)
+    least, most = (as_float(limit) for limit in limits) if _is_two(limits) else (math.nan, math.nan)
     if math.isnan(least) or math.isnan(most):
-        raise SettingError(f"the bounds of {shown} are {limits!r}: give a lower and an upper number")
+        raise SettingError(f"the bounds of {shown} are {show(limits)}: give a lower and an upper number")
     if not -1 <= least <= most <= 1:
-        raise SettingError(f"the bounds of {shown} are {limits!r}: give -1 <= lower <= upper <= 1")
+        raise SettingError(f"the bounds of {shown} are {show(limits)}: give -1 <= lower <= upper <= 1")
     return least, most
 
 
@@ -378,8 +432,7 @@ class Search:
     def __post_init__(self) -> None:
         object.__setattr__(self, "starts", whole_number(self.starts, "starts"))
         object.__setattr__(self, "n_jobs", processes(self.n_jobs))
-        if self.method not in (SEARCH, ASCENT):
-            raise SettingError(f"method is {self.method!r}: give '{SEARCH}' or '{ASCENT}'")
+        word(self.method, "method", SEARCH, ASCENT)
 
 
 def read_search(search: Any) -> Search:
@@ -387,7 +440,7 @@ def read_search(search: Any) -> Search:
     if search is None:
         return Search()
     if not isinstance(search, Search):
-        raise SettingError(f"search is {search!r}: give a value such as Search(starts=16)")
+        raise SettingError(f"search is {show(search)}: give a value such as Search(starts=16)")
     return search
 
 
@@ -439,18 +492,17 @@ class Predictor:
             self._check_columns()
         if not (callable(self.input) or (isinstance(self.input, str) and self.input in (RESIDUALS, FEATURES))):
             raise SettingError(
-                f"the predictor's input is {self.input!r}: give '{RESIDUALS}', '{FEATURES}' or a function of a data "
-                "frame"
+                f"the predictor's input is {show(self.input)}: give '{RESIDUALS}', '{FEATURES}' or a function of a "
+                "data frame"
             )
-        if self.scale not in (PROBABILITY, LOG_ODDS):
-            raise SettingError(f"the predictor's scale is {self.scale!r}: give '{PROBABILITY}' or '{LOG_ODDS}'")
+        word(self.scale, "the predictor's scale", PROBABILITY, LOG_ODDS)
         if isinstance(self.model, Predictor):
             raise SettingError("the predictor's model is a Predictor already: give the model itself")
         named = isinstance(self.gradient, str) and self.gradient in GRADIENTS
         if not (self.gradient is None or callable(self.gradient) or named):
             raise SettingError(
-                f"the predictor's gradient is {self.gradient!r}: give 'none', 'differences' for a smooth predictor, "
-                "'autograd' for a PyTorch module, or a function that gives the derivatives"
+                f"the predictor's gradient is {show(self.gradient)}: give 'none', 'differences' for a smooth "
+                "predictor, 'autograd' for a PyTorch module, or a function that gives the derivatives"
             )
         if self.model is None and (self.input != RESIDUALS or self.gradient is not None):
             raise SettingError(
@@ -459,10 +511,10 @@ class Predictor:
             )
 
     def _check_columns(self) -> None:
-        given = self.columns
-        listed = [] if given is None or isinstance(given, str) else list(given)
+        given: Any = self.columns
+        listed = list(given) if is_list(given) else []
         if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
-            raise SettingError(f"the predictor's columns are {given!r}: give a list of names, each once")
+            raise SettingError(f"the predictor's columns are {show(given)}: give a list of names, each once")
         if self.input == RESIDUALS:
             raise SettingError(
                 "the predictor's columns are given, but its input is 'residuals', which are those of the graph's "
@@ -514,11 +566,30 @@ class Robust:
 def read_robust(robust: Any) -> Robust:
     """Check that a value is given, and not the arguments of one."""
     if not isinstance(robust, Robust):
-        raise SettingError(f"robust is {robust!r}: give a value such as Robust(p_max=0.3, weight=10)")
+        raise SettingError(f"robust is {show(robust)}: give a value such as Robust(p_max=0.3, weight=10)")
     return robust
 
 
 # ---------------------------------------------------------------- words
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What of people may stand in results and on pages."""
+
+    people: bool = False  # the people whose predictions move most, with their features
+    labels: bool = False  # and their labels
+    smallest_group: int = SMALLEST_GROUP  # numbers about fewer people are left out
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "people", flag(self.people, "people"))
+        object.__setattr__(self, "labels", flag(self.labels, "labels"))
+        object.__setattr__(self, "smallest_group", whole_number(self.smallest_group, "smallest_group"))
+        if self.labels and not self.people:
+            raise SettingError("labels is True, but people is False: labels are those of people, ask for both")
+
+
+SHARING = Sharing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,9 +625,11 @@ class Wording:
         object.__setattr__(self, "labels", _read_words_by_column(self.labels, "labels", {"lsat": "LSAT score"}))
         object.__setattr__(self, "units", _read_words_by_column(self.units, "units", {"zfya": "grade points"}))
         if not _is_word(self.people):
-            raise SettingError(f"people is {self.people!r}: give the word for rows in the plural, such as 'students'")
-        if self.higher_is not in (BETTER, WORSE, None):
-            raise SettingError(f"higher_is is {self.higher_is!r}: give '{BETTER}' or '{WORSE}', or leave it out")
+            raise SettingError(
+                f"people is {show(self.people)}: give the word for rows in the plural, such as 'students'"
+            )
+        if self.higher_is is not None and not (isinstance(self.higher_is, str) and self.higher_is in (BETTER, WORSE)):
+            raise SettingError(f"higher_is is {show(self.higher_is)}: give '{BETTER}' or '{WORSE}', or leave it out")
 
     def label(self, name: str) -> str:
         """The name under which a column is shown: its label, or else its own.
@@ -599,12 +672,12 @@ def read_wording(labels: Any, units: Any, people: Any, higher_is: Any, columns: 
 
 def _read_words_by_column(words: Any, key: str, example: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(words, Mapping):
-        raise SettingError(f"{key} is {words!r}: give a dict such as {example}, or leave it out")
+        raise SettingError(f"{key} is {show(words)}: give a dict such as {example}, or leave it out")
     for name, word in words.items():
         if not isinstance(name, str):
-            raise SettingError(f"{key} names {name!r}: give the name of a column")
+            raise SettingError(f"{key} names {show(name)}: give the name of a column")
         if not _is_word(word):
-            raise SettingError(f"{key}['{name}'] is {word!r}: give text, such as {next(iter(example.values()))!r}")
+            raise SettingError(f"{key}['{name}'] is {show(word)}: give text, such as {next(iter(example.values()))!r}")
     return dict(words)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairstress.errors import SettingError
-from fairstress.options import flag, is_positive, processes, share, whole_number
+from fairstress.errors import SettingError, show
+from fairstress.options import flag, is_positive, processes, share, whole_number, word
 
 MODEL_B, ALL = "model b", "all"  # what is fitted anew in a replicate
 BOOTSTRAP, JACKKNIFE, BALANCED = "bootstrap", "jackknife", "balanced"
@@ -49,8 +49,8 @@ class ReplicateWeights:
     def __post_init__(self) -> None:
         try:
             weights = np.asarray(self.weights, dtype=float)
-        except (TypeError, ValueError):
-            raise SettingError("replicate_weights hold something that is not a number") from None
+        except (TypeError, ValueError, OverflowError):
+            raise SettingError("replicate_weights hold something that is not a number: give numbers") from None
         if weights.ndim != 2 or weights.shape[1] < 2:
             raise SettingError(
                 f"replicate_weights have shape {weights.shape}: give a row per person and a column per replicate, two "
@@ -60,12 +60,11 @@ class ReplicateWeights:
             raise SettingError("replicate_weights must be finite and nowhere negative")
         if not weights.any(axis=0).all():
             raise SettingError(f"column {int((~weights.any(axis=0)).argmax())} of replicate_weights is 0 for everyone")
-        if self.kind not in (BOOTSTRAP, JACKKNIFE, BALANCED):
-            raise SettingError(f"kind is {self.kind!r}: give '{BOOTSTRAP}', '{JACKKNIFE}' or '{BALANCED}'")
+        word(self.kind, "kind", BOOTSTRAP, JACKKNIFE, BALANCED)
         if self.kind == BOOTSTRAP and self.scale is not None:
             raise SettingError("scale is given, but bootstrap weights are replicates as they are: leave it out")
         if self.scale is not None and not is_positive(self.scale):
-            raise SettingError(f"scale is {self.scale!r}: give a positive number")
+            raise SettingError(f"scale is {show(self.scale)}: give a positive number")
         count = weights.shape[1]
         usual = {BOOTSTRAP: 1.0, JACKKNIFE: (count - 1) / count, BALANCED: 1 / count}[self.kind]
         object.__setattr__(self, "weights", weights)
@@ -136,8 +135,7 @@ class Bootstrap:
         object.__setattr__(self, "level", _level(self.level))
         for name in ("simultaneous", "counts", "partial"):
             object.__setattr__(self, name, flag(getattr(self, name), name))
-        if self.refit not in (MODEL_B, ALL):
-            raise SettingError(f"refit is {self.refit!r}: give '{MODEL_B}' or '{ALL}'")
+        word(self.refit, "refit", MODEL_B, ALL)
         if self.replicate_weights is not None and not isinstance(self.replicate_weights, ReplicateWeights):
             raise SettingError("replicate_weights is no ReplicateWeights: give ReplicateWeights(weights, kind=...)")
         object.__setattr__(self, "check", share(self.check, "check"))
@@ -165,7 +163,7 @@ class Bootstrap:
 def _level(value: Any) -> float:
     level = share(value, "level")
     if level < 0.5:
-        raise SettingError(f"level is {value!r}: give a confidence level from 0.5 up to, but not including, 1")
+        raise SettingError(f"level is {show(value)}: give a confidence level from 0.5 up to, but not including, 1")
     return level
 
 
@@ -179,4 +177,4 @@ def read_bootstrap(bands: Any) -> Bootstrap | None:
         return Bootstrap()
     if isinstance(bands, Integral):
         return Bootstrap(int(bands))
-    raise SettingError(f"bands is {bands!r}: give a number of replicates, or a value such as Bootstrap(n_boot=500)")
+    raise SettingError(f"bands is {show(bands)}: give a number of replicates, or a value such as Bootstrap(n_boot=500)")

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from scipy import special
 
 import fairstress as fs
 from fairstress.errors import DataError, SettingError
+from fairstress.inputs.columns import other_columns
 from fairstress.inputs.data import read_table
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z; a -> z", protected="a", outcome="y")
@@ -203,8 +205,39 @@ def test_integer_column_names_are_found_by_their_text():
 
 
 def test_features_of_absurd_size_are_refused():
-    with pytest.raises(DataError, match=r"column 'z' runs from .*: give it in another unit"):
+    with pytest.raises(DataError, match=r"column 'z' runs from .*: correct it, or give it in another unit"):
         read_table(frame(z=frame()["z"] * 1e170), GRAPH)
+
+
+@pytest.mark.parametrize("column", ["a", "x", "y"])
+def test_polars_objects_are_refused_with_a_sentence(column):
+    table = pl.from_pandas(frame())
+    objects = table.with_columns(pl.Series(column, table[column].to_list(), dtype=pl.Object))
+    with pytest.raises(DataError, match=f"column '{column}' has polars' type Object, whose values"):
+        read_table(objects, GRAPH)
+
+
+@pytest.mark.parametrize("column", ["a", "x", "z", "y"])
+def test_run_end_encoded_columns_of_arrow_are_read_as_what_they_stand_for(column):
+    plain = pa.Table.from_pandas(frame(), preserve_index=False)
+    place = plain.column_names.index(column)
+    encoded = plain.set_column(place, column, pc.run_end_encode(plain[column].combine_chunks()))
+    expected, found = (read_table(table, GRAPH) for table in (plain, encoded))
+    np.testing.assert_array_equal(found.rows.x, expected.rows.x)
+    np.testing.assert_array_equal(found.rows.a, expected.rows.a)
+    np.testing.assert_array_equal(found.y, expected.y)
+
+
+def test_missing_runs_can_be_dropped_and_further_columns_may_be_of_any_type():
+    plain = pa.Table.from_pandas(frame(), preserve_index=False)
+    lacking = pc.if_else(pc.equal(plain["x"], plain["x"][0]), None, plain["x"])
+    encoded = plain.set_column(1, "x", pc.run_end_encode(lacking.combine_chunks()))
+    assert read_table(encoded, GRAPH, missing="drop").dropped.dropped == (frame()["x"] == frame()["x"][0]).sum()
+    further = encoded.set_column(1, "x", plain["x"]).append_column("w", pc.run_end_encode(plain["z"].combine_chunks()))
+    (column,) = other_columns(read_table(further, GRAPH))[0]
+    assert column.name == "w"
+    objects = pl.from_arrow(plain).with_columns(pl.Series("w", [object() for _ in range(60)], dtype=pl.Object))
+    assert "polars' type Object" in other_columns(read_table(objects, GRAPH))[1]["w"]
 
 
 def test_fewer_rows_than_weights_are_refused_with_both_numbers():

@@ -47,22 +47,25 @@ def test_levels_and_kinds_of_one_column_belong_together():
     read = read_columns({"x": {"levels": ["01", "02"], "kind": "ordered as levels"}, "z": {"kind": "log"}})
     assert (read.kinds["x"].levels, read.kinds["x"].as_levels) == (("01", "02"), True)
     assert read.kinds["z"].word == "log"
-    assert read.as_text() == {"x": ("01", "02")}
-    assert read_columns({"x": {"levels": [1, 2]}}).as_text() == {}
+    assert read.as_text(read.kinds) == ("x",)
+    numbers = read_columns({"x": {"levels": [1, 2]}})
+    assert numbers.as_text(numbers.kinds) == ()
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"x": "log"}, "'columns.x' is 'log': give a table, such as {kind = \"log\"}"),
-        ({"x": {"lable": "X"}}, "unknown key 'columns.x.lable'; did you mean 'label'?"),
-        ({"x": {"label": 3}}, "'columns.x.label' is 3: give text"),
         ({"x": {"kind": "lgo"}}, "kinds says 'lgo' for 'x'"),
         ({"x": {"kind": "log", "levels": [1, 2]}}, "'columns.x' has levels and the kind 'log': leave one out"),
         ({"x": {"recode": {}}}, "'columns.x.recode' is empty"),
         ({"x": {"recode": {"1": True}}}, "'columns.x.recode' makes True of '1': give text or a number"),
         ({"x": {"recode": {"1": "a", "2": 2}}}, "makes text of some values and numbers of others"),
         ({"x": {"recode": {"1": "a", "2": "b"}, "levels": ["a", "c"]}}, "lists 'c', which recode makes of no value"),
+        (
+            {"x": {"levels": ["a", "None"], "missing_values": ["None"]}},
+            "'columns.x' has 'None' both among missing_values",
+        ),
+        ({"x": {"recode": {"-": "a"}, "missing_values": ["-"]}}, "'columns.x' has '-' both among missing_values and"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_any_data_are_read(columns, message):

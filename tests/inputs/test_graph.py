@@ -92,43 +92,6 @@ def test_cliques_are_the_maximal_sets_of_pairwise_confounded_features():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("race -> a -> b -> c -> a", "cycle: a -> b -> c -> a"),
-        ("race -> race", "'race' is joined to itself"),
-        ("race -> a; a <-> a", "'a' is joined to itself"),
-        ("race -> lsat; lsat <-> lsta", "'lsta', which no edge names; did you mean 'lsat'"),
-        ("rcae -> lsat", "'race' is not in the graph; did you mean 'rcae'"),
-        ("race -> lsat; zfya -> lsat", "the outcome 'zfya' is a parent of 'lsat'"),
-        ("race -> lsat -> zfya; lsat <-> zfya", "names the outcome"),
-        ("race -> lsat ->", "a name is missing after '->'"),
-        ("race -> -> lsat", "cannot read"),
-        ("race, -> lsat", "cannot read"),
-        ('race -> "lsat', "never closed"),
-        ("race -> zfya", "no features"),
-    ],
-)
-def test_errors_name_the_culprit(text, message):
-    with pytest.raises(GraphError, match=message.replace("(", r"\(")):
-        CausalGraph.parse(text, **ENDS)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("graph { race -- lsat }", "does not start with 'digraph {' or 'dag {'"),
-        ("digraph { race -- lsat }", "'race -- lsat' is not a directed"),
-        ("dag { race -> { lsat }", "never closed"),
-        ("dag { race -> ; lsat }", "a name is expected"),
-        ("dag { U [latent]; race -> U; U -> lsat }", "'U' is latent but 'race' causes it"),
-    ],
-)
-def test_dot_errors_name_the_culprit(text, message):
-    with pytest.raises(GraphError, match=message):
-        CausalGraph.from_dagitty(text, **ENDS)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         'digraph "my graph" { race -> x; race -> z; x -> z [dir=both][style=bold]; };',
@@ -143,38 +106,83 @@ def test_dot_in_other_dress_reads_the_same(text):
     assert {frozenset(pair) for pair in graph.pairs} == {frozenset("xz")}
 
 
+# ---------------------------------------------------------------- nothing is lost
+
+
+@pytest.mark.parametrize("direction", ["both", "Both", "BOTH", '"both"', '"Both"'])
+def test_a_pair_in_dot_is_one_however_its_direction_is_spelt(direction):
+    graph = CausalGraph.from_dot(f"digraph {{ race -> {{x z}}; x -> z [dir={direction}] }}", **ENDS)
+    assert graph.pairs == (("x", "z"),)
+    assert ("x", "z") not in graph.edges
+
+
+def test_names_and_values_of_attributes_may_stand_in_quotes_and_labels_be_marked_up():
+    dot = """digraph {
+        race [label=<the <b>latent</b> "one" [race], dir=both>]
+        race -> {x z} [ "weight" = 2 ; label = "latent, dir=back" ]
+        x -> z ["dir"="both" "style"=bold] }"""
+    graph = CausalGraph.from_dot(dot, **ENDS)
+    assert graph.pairs == (("x", "z"),)
+    assert graph.edges == (("race", "x"), ("race", "z"))
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("label", "is_latent"),
     [
-        ("digraph { edge [dir=both]; race -> x }", "give each edge its own direction"),
-        ("digraph { race -> x [dir=none] }", "'race -> x' is not a directed"),
-        ("digraph { subgraph c { race -> x } }", "cannot read 'subgraph'"),
-        ('digraph { race -> "x" + "y" }', r"cannot read '\+'"),
+        ("latent", True),
+        ("latent=true", True),
+        ('Latent="True"', True),
+        ("unobserved", True),
+        ("latent=1, unobserved=no", True),
+        ("latent=false", False),
+        ('latent="False"', False),
+        ("unobserved=0", False),
+        ("observed", False),
+        ('label="latent"', False),
     ],
 )
-def test_dot_that_means_something_else_is_refused(text, message):
-    with pytest.raises(GraphError, match=message):
-        CausalGraph.from_dot(text, **ENDS)
+def test_a_node_is_latent_if_it_says_so_and_not_if_it_denies_it(label, is_latent):
+    graph = CausalGraph.from_dagitty(f"dag {{ U [{label}]; U -> x; U -> z; race -> x -> z }}", **ENDS)
+    assert ("U" not in graph.nodes) == is_latent
+    assert bool(graph.pairs) == is_latent
 
 
-@pytest.mark.parametrize("text", ["race <-- x", "race -- x", "race -> x > y"])
-def test_fragments_of_arrows_are_not_names(text):
-    with pytest.raises(GraphError, match="write '->', '<-', '<->' or '=fair=>'"):
-        CausalGraph.parse(text, **ENDS)
+@pytest.mark.parametrize(
+    "name", ["back\\slash", "ends\\", "\\", '\\"', "a\\\nb", "a\\nb", "\\\\", "a\nb", "//", "/*", "#x"]
+)
+def test_backslashes_line_ends_and_comment_marks_in_names_survive_dot_and_text(name):
+    graph = CausalGraph(edges=(("race", name), ("race", "x")), pairs=((name, "x"),), **ENDS)
+    assert CausalGraph.from_dot(graph.to_dot(), **ENDS) == graph
+    assert CausalGraph.parse(graph.to_text(), **ENDS) == graph
 
 
-def test_wrong_python_objects_are_refused_with_a_sentence():
-    with pytest.raises(GraphError, match="the parents of 'lsat' are 'race': give a list"):
-        CausalGraph.from_dict({"lsat": "race"}, **ENDS)
-    with pytest.raises(GraphError, match="the parents of 'lsat' are None"):
-        CausalGraph.from_dict({"lsat": None}, **ENDS)
-    with pytest.raises(GraphError, match="the graph is a NoneType: give text"):
-        CausalGraph.parse(None, **ENDS)
-    with pytest.raises(GraphError, match="undirected"):
-        CausalGraph.from_networkx(nx.Graph([("race", "lsat")]), **ENDS)
-    with pytest.raises(GraphError, match="pair 'ab' is not a tuple of two names"):
-        CausalGraph(edges=(("race", "lsat"),), pairs=("ab",), **ENDS)
-    with pytest.raises(GraphError, match="'lsta' is not in the graph; did you mean 'lsat'"):
-        LAW.parents("lsta")
-    with pytest.raises(GraphError, match="both as the protected attribute and as the outcome"):
-        CausalGraph.parse("race -> lsat", protected="race", outcome="race")
+def test_a_comment_separates_names_as_a_space_does():
+    assert CausalGraph.from_dot("digraph { race/* a */-> {x/**/z} // end\n}", **ENDS).features == ("x", "z")
+
+
+# ---------------------------------------------------------------- long texts; benchmarks/graph_texts.py has the growth
+
+MANY = 200_000  # marks: what grows with the square of the text would take hours
+
+
+@pytest.mark.parametrize("filler", [";", "\n", "/* */ ", "// a\n"])
+def test_a_long_dot_text_of_fillers_is_read(filler):
+    assert CausalGraph.from_dot("digraph { race -> x " + filler * MANY + "}", **ENDS).features == ("x",)
+
+
+@pytest.mark.parametrize("opening", ["/* ", '"', '"' + '\\"', "[a ", "[a=<"])
+def test_a_long_dot_text_that_never_closes_is_refused(opening):
+    with pytest.raises(GraphError):
+        CausalGraph.from_dot("digraph { race -> x " + opening * MANY + "}", **ENDS)
+
+
+def test_a_long_text_of_semicolons_is_read():
+    assert CausalGraph.parse("race -> x" + ";" * MANY, **ENDS).features == ("x",)
+
+
+def test_a_graph_of_many_names_is_written_and_read_in_every_notation():
+    graph = CausalGraph(edges=tuple(("race", f"x{i}") for i in range(4_000)), **ENDS)
+    assert CausalGraph.parse(graph.to_text(), **ENDS) == graph
+    assert CausalGraph.from_dot(graph.to_dot(), **ENDS) == graph
+    assert CausalGraph.from_dict(**graph.to_dict()) == graph
+    assert len(graph.to_frame()) == 4_000

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairstress.errors import DataError, did_you_mean
 from fairstress.inputs.data import Table
-from fairstress.inputs.frames import open_frame, read_levels, read_numbers
+from fairstress.inputs.frames import count_values, open_frame, read_levels, read_numbers
 from fairstress.inputs.kinds import MOST_CATEGORIES
 from fairstress.inputs.rows import Array, Rows, distinct
 
@@ -91,7 +91,7 @@ def _no_cause(column: nw.Series[Any], n: int) -> str:
     name, kind = column.name, column.dtype
     if kind.is_temporal():
         return f"column '{name}' holds dates or times"
-    if not kind.is_float() and not kind.is_nested() and n > MOST_CATEGORIES and column.n_unique() == n:
+    if not kind.is_float() and not kind.is_nested() and n > MOST_CATEGORIES and count_values(column, name) == n:
         return f"column '{name}' is different for everyone, as a name or a number of a person is"
     return ""
 

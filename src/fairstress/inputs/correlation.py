@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
+from fairstress.options import LEAST_EIGENVALUE, is_list
 
 
 def read_correlation(value: Any, graph: CausalGraph, variables: Sequence[str]) -> Array:
@@ -23,25 +24,30 @@ def read_correlation(value: Any, graph: CausalGraph, variables: Sequence[str]) -
     P = _from_pairs(value, graph, variables) if isinstance(value, Mapping) else _from_matrix(value, variables)
     _check_pattern(P, graph, variables)
     smallest = float(np.linalg.eigvalsh(P)[0])
-    if smallest <= 1e-12:
+    if smallest <= 0:
         raise SettingError(
             f"the correlations do not form a positive definite matrix (smallest eigenvalue {smallest:.3g}): "
             "no joint distribution of the errors has them; make them smaller"
         )
+    if smallest < LEAST_EIGENVALUE * (1 - 1e-3):  # rounding moves the eigenvalue of a pair at 1 - 1e-12
+        raise SettingError(
+            f"the smallest eigenvalue of the correlations is {smallest:.3g}, so near to 0 that rounding may spoil "
+            f"every fit: make them smaller, so that it is at least {LEAST_EIGENVALUE:g}"
+        )
     return P
 
 
-def read_pair(pair: Iterable[str], graph: CausalGraph, variables: Sequence[str]) -> tuple[int, int]:
+def read_pair(pair: Any, graph: CausalGraph, variables: Sequence[str]) -> tuple[int, int]:
     """Give the positions of a pair's ends in ``variables``; refuse pairs that the graph does not name."""
-    ends = (pair,) if isinstance(pair, str) or not isinstance(pair, Iterable) else tuple(pair)
-    if len(ends) == 2:
-        for known in graph.pairs:
-            if set(known) == set(ends):
-                return variables.index(known[0]), variables.index(known[1])
+    ends = tuple(pair) if is_list(pair) else ()
+    is_pair = len(ends) == 2 and all(isinstance(end, str) for end in ends)
+    for known in graph.pairs:
+        if is_pair and set(known) == set(ends):
+            return variables.index(known[0]), variables.index(known[1])
     named = ", ".join(f"{a} <-> {b}" for a, b in graph.pairs) or "none"
-    shown = " <-> ".join(str(end) for end in ends) if len(ends) == 2 else repr(pair)
+    given = " <-> ".join(ends) if is_pair else show(pair)
     raise SettingError(
-        f"the graph does not name the pair {shown} (its pairs: {named}): add '<->' between the two to the graph, "
+        f"the graph does not name the pair {given} (its pairs: {named}): add '<->' between the two to the graph, "
         "or give one of its pairs as a tuple of two names"
     )
 
@@ -72,10 +78,15 @@ def check_correlation(p: float, where: str) -> float:
     """Check that one correlation lies strictly between -1 and 1."""
     try:
         number = float(p)
-    except (TypeError, ValueError):
-        raise SettingError(f"the correlation of {where} is {p!r}: give a number between -1 and 1") from None
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"the correlation of {where} is {show(p)}: give a number between -1 and 1") from None
     if not -1 < number < 1:
         raise SettingError(f"the correlation of {where} is {number:g}: give a number strictly between -1 and 1")
+    if abs(number) > 1 - LEAST_EIGENVALUE:
+        raise SettingError(
+            f"the correlation of {where} is {number!r}: give at most 1 - 1e-12 in size, nearer to 1 rounding may "
+            "spoil every fit"
+        )
     return number
 
 
@@ -87,7 +98,7 @@ def _from_matrix(value: Any, variables: Sequence[str]) -> Array:
         value = value.loc[list(variables), list(variables)]
     try:
         P = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SettingError(
             f"a correlation is a dict of pairs, a frame or an array, not {type(value).__name__}"
         ) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,9 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairstress.errors import DataError, SettingError
+from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.folds import SPLITS, Folds, cut, read_folds
-from fairstress.inputs.frames import check_complete, read_levels, read_numbers
+from fairstress.inputs.frames import (
+    as_array,
+    check_spread,
+    count_values,
+    in_order,
+    read_levels,
+    read_numbers,
+)
 from fairstress.inputs.graph import JOINT, CausalGraph
 from fairstress.inputs.intake import REFUSE, take_in
 from fairstress.inputs.kinds import ORDERED, Kind, protected_kind, read_kinds, read_words
@@ -26,6 +33,8 @@ from fairstress.options import finite
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
 DEALS = 100  # parts into which people are dealt to hold some of them out
+FINEST, WIDEST = 1e-70, 1e70  # between the ends of the outcome: squares of CFU are doubles, too
+FAR = 1e20  # standard deviations from the mean that nobody may be, with or without weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +94,10 @@ class Table:
 
     def held_out(self, holdout: Any, seed: int = 0) -> NDArray[np.bool_]:
         """(n,) who is held out: those given, or a share of people, dealt whatever their order, groups balanced."""
-        out = self._given_out(np.asarray(holdout)) if np.ndim(holdout) else self._dealt_out(holdout, seed)
+        of_one_table = self.index if self.table_of is None else self.index[self.table_of == 0]
+        holdout = in_order(holdout, of_one_table, "holdout")
+        is_share = isinstance(holdout, str) or not np.iterable(holdout)
+        out = self._dealt_out(holdout, seed) if is_share else self._given_out(as_array(holdout))
         for part, who in ((out, "is held out"), (~out, "is kept")):
             missing = [level for level, count in self.keep(part).group_sizes().items() if not count]
             if missing:
@@ -98,11 +110,12 @@ class Table:
     def _dealt_out(self, holdout: Any, seed: int) -> NDArray[np.bool_]:
         size = self.n_counted if self.cluster is None else int(pd.unique(np.asarray(self.cluster, dtype=object)).size)
         deals = min(DEALS, size)
-        parts = round(deals * finite(holdout, "holdout"))
+        share = finite(holdout, "holdout")
+        parts = round(deals * share) if 0 < share < 1 else 0
         if not 0 < parts < deals:
             raise SettingError(
-                f"holdout is {holdout!r}: give a share between 0 and 1 that leaves people on both sides, or one truth "
-                "value per row"
+                f"holdout is {show(holdout)}: give a share between 0 and 1 that leaves people on both sides, or one "
+                "truth value per row"
             )
         a = self._group_places()
         dealt = cut(deals, a[self.row_of], self.rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
@@ -144,6 +157,21 @@ class Table:
         if not weight.any():
             raise SettingError("keep leaves no row with weight")
         return self.reweighted(weight)
+
+    def check_kept(self) -> None:
+        """Refuse people among whom a group is missing, or of whom all are alike."""
+        missing = [level for level, count in self.group_sizes().items() if not count]
+        if missing:
+            raise DataError(
+                f"keep leaves nobody of the group {missing[0]!r} of '{self.protected.name}', so that there is nobody "
+                "to compare with: keep people of every group"
+            )
+        kept = self.rows.where(self.rows.weight > 0)
+        columns = dict(zip(self.graph.features, kept.x.T, strict=True))
+        columns |= {self.graph.outcome: self.y[self.weight > 0], self.protected.name: kept.a}
+        for name, values in columns.items():
+            if np.ptp(values) == 0:
+                raise DataError(f"keep leaves people who all have the same '{name}': keep others, too")
 
     def reweighted(self, weight: Array) -> Table:
         """The same table with other weights (n,); coding and scaling stay."""
@@ -257,6 +285,8 @@ def read_table(
     x = np.column_stack([feature.code(columns[feature.name]) for feature in features])
     for j, feature in enumerate(features):
         _check_by_group(feature, coding, a, x[:, j], weight)
+        _check_near(feature.name, x[:, j])
+    _check_near(coding.name, a)
     outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight, outcome_type)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
@@ -304,7 +334,7 @@ def _read_protected(
 ) -> tuple[ProtectedCoding, Array]:
     """Code the protected attribute; several columns are one attribute, whose levels are their combinations."""
     for column in columns:
-        check_complete(column, column.name)
+        count_values(column, column.name)  # which refuses missing ones, and lists
     joint = pd.Series(combine(columns), dtype=object) if len(columns) > 1 else None
     column = columns[0] if joint is None else nw.from_native(joint, series_only=True)
     kind = protected_kind(given, column, name)
@@ -319,17 +349,29 @@ def _protected_number(column: nw.Series[Any], coding: ProtectedCoding, weight: A
     return read_feature(column, coding.name, Kind(NUMBER), weight).scaled(coding.mean, coding.deviation)
 
 
-def combine(columns: Sequence[nw.Series[Any]]) -> list[str]:
-    """Give the levels of several protected columns that are taken together, row by row."""
-    return [JOINT.join(str(value) for value in row) for row in zip(*(c.to_list() for c in columns), strict=True)]
+def combine(columns: Sequence[nw.Series[Any]], known: Iterable[Sequence[Any]] = ()) -> list[str]:
+    """Give the levels of several protected columns that are taken together, row by row.
+
+    Combinations that differ, also from those ``known``, must not read alike.
+    """
+    rows = [tuple(map(str, row)) for row in zip(*(c.to_list() for c in columns), strict=True)]
+    parts: dict[str, tuple[str, ...]] = {}
+    for row in dict.fromkeys([*(tuple(map(str, own)) for own in known), *rows]):
+        level = JOINT.join(row)
+        if parts.setdefault(level, row) != row:
+            raise DataError(
+                f"the combinations {parts[level]} and {row} of the protected columns both read {level!r}: rename a "
+                f"level so that none of them contains '{JOINT}'"
+            )
+    return [JOINT.join(row) for row in rows]
 
 
 def _code_outcome(
     column: nw.Series[Any], name: str, weight: Array, outcome_type: str | None
 ) -> tuple[tuple[Any, Any] | None, Array]:
     """Code two classes as 0/1; keep a number as it is."""
-    if outcome_type not in (None, NUMBER, CLASSES):
-        raise SettingError(f"outcome_type is {outcome_type!r}: give 'number' or 'classes', or leave it out")
+    if outcome_type is not None and not (isinstance(outcome_type, str) and outcome_type in (NUMBER, CLASSES)):
+        raise SettingError(f"outcome_type is {show(outcome_type)}: give 'number' or 'classes', or leave it out")
     levels = read_levels(column, name)
     if outcome_type == CLASSES and len(levels) > 2:
         raise DataError(f"the outcome '{name}' has {len(levels)} classes: a probability needs two, merge the others")
@@ -338,6 +380,8 @@ def _code_outcome(
     else:
         coding = (levels[0], levels[-1])
         coded = np.fromiter((value == levels[-1] for value in column.to_list()), dtype=float, count=len(column))
+    ends = np.sort(coded)[[0, -1]]
+    check_spread(ends, ends, name, FINEST, WIDEST)
     if np.ptp(coded[weight > 0]) == 0:
         shown = column.to_list()[int((weight > 0).argmax())]
         raise DataError(f"the outcome '{name}' is {shown!r} in every row: there is nothing to predict")
@@ -345,6 +389,17 @@ def _code_outcome(
 
 
 # ---------------------------------------------------------------- checks
+
+
+def _check_near(name: str, codes: Array) -> None:
+    """Refuse a number that is so far from those of people with weight that its powers are no doubles."""
+    far = np.abs(codes) > FAR
+    if far.any():
+        row = int(far.argmax())
+        raise DataError(
+            f"column '{name}' is {np.abs(codes[row]):.1g} standard deviations from its mean in row {row}: correct it, "
+            "or drop the row"
+        )
 
 
 def _check_confounded(coding: ProtectedCoding, graph: CausalGraph) -> None:

@@ -1,4 +1,4 @@
-"""What a settings file says of single columns: kinds, labels, units, levels in order, and new names of values."""
+"""What a settings file says of single columns: kinds, labels, units, levels in order, new names and missing values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ import pandas as pd
 from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.frames import count_noun
 from fairstress.inputs.kinds import AS_LEVELS, CATEGORY, ORDERED, Kind, read_kind
-from fairstress.keys import check_keys
 
-COLUMN: dict[str, tuple[type, ...]] = {
-    "kind": (str, list),
-    "label": (str,),
-    "unit": (str,),
-    "levels": (list,),
-    "recode": (dict,),
-}
 Recode = Mapping[str, Any]  # new values by cells of the file
 
 
@@ -32,12 +24,33 @@ class Described:
     labels: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     recodes: Mapping[str, Recode] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # cells that stand for a missing value there
     names: tuple[str, ...] = ()
 
-    def as_text(self) -> dict[str, tuple[str, ...]]:
-        """Columns whose cells are read as text, with the words that are values there: ``"01"`` is not 1."""
-        of_levels = {name: kind.levels for name, kind in self.kinds.items() if _are_text(kind.levels)}
-        return {**of_levels, **{name: tuple(recode) for name, recode in self.recodes.items()}}
+    def as_text(self, kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+        """Columns whose cells are read as text: ``"01"`` is not 1.
+
+        Parameters
+        ----------
+        kinds
+            All kinds that were given, here or elsewhere.
+        """
+        return (*(name for name, kind in kinds.items() if _are_text(kind.levels)), *self.recodes)
+
+    def missing_cells(self, kinds: Mapping[str, Kind], elsewhere: frozenset[str]) -> dict[str, frozenset[str]]:
+        """Cells that stand for a missing value in columns that have other ones than most.
+
+        Parameters
+        ----------
+        kinds
+            All kinds that were given, here or elsewhere.
+        elsewhere
+            Cells that do so in other columns. Of these, levels and what is recoded are values.
+        """
+        levels = {name: kind.levels for name, kind in kinds.items() if _are_text(kind.levels)}
+        values = {**levels, **{name: tuple(recode) for name, recode in self.recodes.items()}}
+        own = {name: frozenset((*cells, "")) for name, cells in self.missing.items()}
+        return {**{name: elsewhere - set(words) for name, words in values.items()}, **own}
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Refuse what is not a column of the data.
@@ -61,23 +74,20 @@ def _are_text(levels: Sequence[Any]) -> bool:
 
 
 def read_columns(content: Mapping[str, Any]) -> Described:
-    """Read the table ``[columns]`` of a settings file, column by column.
+    """Read the table ``[columns]`` of a settings file, whose keys and types have been checked, column by column.
 
     Parameters
     ----------
     content
-        ``{column: {"kind": ..., "label": ..., "unit": ..., "levels": ..., "recode": ...}}``.
+        ``{column: {"kind": ..., "label": ..., "unit": ..., "levels": ..., "recode": ..., "missing_values": ...}}``.
     """
-    for name, own in content.items():
-        if not isinstance(own, dict):
-            raise SettingError(f"'columns.{name}' is {own!r}: give a table, such as {{kind = \"log\"}}")
-        check_keys(own, COLUMN, f"columns.{name}.")
     kinds = {name: _read_kind(own, name) for name, own in content.items() if own.keys() & {"kind", "levels"}}
     recodes = {name: _read_recode(own["recode"], name) for name, own in content.items() if "recode" in own}
     for name, recode in recodes.items():
         _check_levels(kinds.get(name), recode, name)
+    missing = {name: _read_missing(own, name) for name, own in content.items() if "missing_values" in own}
     labels, units = ({name: own[key] for name, own in content.items() if key in own} for key in ("label", "unit"))
-    return Described(kinds, labels, units, recodes, tuple(content))
+    return Described(kinds, labels, units, recodes, missing, tuple(content))
 
 
 def _read_kind(own: Mapping[str, Any], name: str) -> Kind:
@@ -107,6 +117,16 @@ def _read_recode(given: Mapping[str, Any], name: str) -> Recode:
     if len({isinstance(new, str) for new in given.values()}) > 1:
         raise SettingError(f"'{key}' makes text of some values and numbers of others: give one of them")
     return dict(given)
+
+
+def _read_missing(own: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Cells that stand for a missing value in one column; none of them is a level, or recoded."""
+    for cell in own["missing_values"]:
+        if cell in (own["recode"] if "recode" in own else own.get("levels", ())):
+            raise SettingError(
+                f"'columns.{name}' has {cell!r} both among missing_values and among its values: it is one of them"
+            )
+    return tuple(own["missing_values"])
 
 
 def _check_levels(kind: Kind | None, recode: Recode, name: str) -> None:

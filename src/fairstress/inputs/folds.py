@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairstress.errors import DataError, SettingError
+from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.rows import Array, IntArray
 
 # A number of folds, "contiguous", ("contiguous", number), or positions of (training, test) rows
@@ -171,8 +171,8 @@ def read_folds(cv: Any, n_counted: int) -> FoldPlan:
         return FoldPlan(way, 0)
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 2 <= count <= n_counted:
         raise SettingError(
-            f"cv is {cv!r}: give a number of folds from 2 to the number of rows, {n_counted}, or ('contiguous', 5) for "
-            "folds in the order of the rows, or pairs of training and test rows"
+            f"cv is {show(cv)}: give a number of folds from 2 to the number of rows, {n_counted}, or ('contiguous', 5) "
+            "for folds in the order of the rows, or pairs of training and test rows"
         )
     return FoldPlan(way, int(count))
 

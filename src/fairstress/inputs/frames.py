@@ -8,9 +8,14 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
+from narwhals.stable.v1.dependencies import is_pyarrow_table
+from numpy.typing import NDArray
 
-from fairstress.errors import DataError, did_you_mean
+from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.rows import Array, IntArray
+
+WHOLE = 2**53  # up to which a double holds every whole number
+FINEST, WIDEST = 1e-100, 1e100  # between the ends of a column: squares of other differences are no doubles
 
 # ---------------------------------------------------------------- frames
 
@@ -32,9 +37,45 @@ def open_frame(frame: Any, refusal: str) -> tuple[nw.DataFrame[Any], list[str]]:
     names = column_names(frame)
     check_unique(names)
     try:
-        return nw.from_native(frame, eager_only=True), names
+        return nw.from_native(decoded(frame), eager_only=True), names
     except TypeError:
         raise DataError(refusal) from None
+
+
+def decoded(frame: Any) -> Any:
+    """Give an Arrow table with its run-end-encoded columns written out, which most of Arrow does not compute with."""
+    if not is_pyarrow_table(frame):
+        return frame
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for position, field in enumerate(frame.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            frame = frame.set_column(position, field.name, pc.run_end_decode(frame.column(position)))
+    return frame
+
+
+def in_order(values: Any, index: pd.Index[Any], what: str) -> Any:
+    """Give one value per row in the rows' order: those of a pandas Series go by their labels, all else as it stands.
+
+    Parameters
+    ----------
+    values
+        Anything with one value per row.
+    index
+        Labels of the rows of a pandas frame.
+    what
+        Name of the argument.
+    """
+    if not isinstance(values, pd.Series) or values.index.equals(index) or len(values) != len(index):
+        return values
+    unique = values.index.is_unique and index.is_unique
+    if not (unique and index.isin(values.index).all()):
+        raise SettingError(
+            f"{what} is a Series whose labels are not those of the data's rows, so that nothing tells which value "
+            f"belongs to whom: give it the rows' labels, or {what}.to_numpy() if it stands in their order"
+        )
+    return values.reindex(index)
 
 
 def column_names(frame: Any) -> list[str]:
@@ -71,7 +112,39 @@ def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     check_complete(column, name)
     values = column.cast(nw.Float64).to_numpy().astype(float)
     _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
+    _check_told_apart(column, values, name)
     return values
+
+
+def _check_told_apart(column: nw.Series[Any], values: Array, name: str) -> None:
+    """Refuse numbers so large that different ones of them are the same double."""
+    if column.dtype.is_float() or np.abs(values).max() <= WHOLE or column.n_unique() == np.unique(values).size:
+        return
+    raise DataError(
+        f"column '{name}' has numbers beyond 2^53 (up to {values[np.abs(values).argmax()]:g}) that differ by less than "
+        "double precision tells apart: subtract a constant from all of them, or give them as text if they are names"
+    )
+
+
+def check_spread(ends: Array, shown: Array, name: str, finest: float = FINEST, widest: float = WIDEST) -> None:
+    """Refuse a column whose differences have squares that are no doubles; one without any is another matter.
+
+    Parameters
+    ----------
+    ends
+        Its lowest and highest number, as they are computed with.
+    shown
+        The same as the table has them.
+    name
+        The column's name.
+    finest, widest
+        What may lie between the ends.
+    """
+    half = float(ends[-1]) / 2 - float(ends[0]) / 2  # of the difference, which may be no double
+    if half > 0 and not finest / 2 < half < widest / 2:
+        raise DataError(
+            f"column '{name}' runs from {shown[0]:g} to {shown[-1]:g}: correct it, or give it in another unit"
+        )
 
 
 def count_values(column: nw.Series[Any], name: str) -> int:
@@ -80,6 +153,10 @@ def count_values(column: nw.Series[Any], name: str) -> int:
     refusal = DataError(f"column '{name}' holds lists or records: give one number or text in each row")
     if column.dtype.is_nested():
         raise refusal
+    if column.dtype == nw.Object and column.implementation.is_polars():
+        raise DataError(
+            f"column '{name}' has polars' type Object, whose values polars does not compare: cast it to numbers or text"
+        )
     try:
         return column.n_unique()
     except TypeError:  # of a pandas column of objects
@@ -113,10 +190,20 @@ def take_rows(column: nw.Series[Any], rows: IntArray) -> pd.Series[Any]:
     return pd.Series(column[rows.tolist()].to_list())
 
 
-def alternatives(levels: Iterable[Any]) -> str:
-    """Name levels to choose from: ``'a', 'b' or 'c'``."""
-    shown = [repr(level) for level in levels]
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+def as_array(values: Any) -> NDArray[Any]:
+    """Give values as an array, lists of different lengths among them as they are."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray([*values, None], dtype=object)[:-1]
+
+
+def is_among(value: Any, levels: Iterable[Any]) -> bool:
+    """Whether a value is one of the levels; arrays, tables and missing values are none."""
+    try:
+        return any(bool(value == level) for level in levels)
+    except (TypeError, ValueError):  # which have no truth
+        return False
 
 
 def count_noun(count: int, noun: str) -> str:

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairstress.errors import GraphError, did_you_mean
+from fairstress.errors import GraphError, did_you_mean, show
 from fairstress.inputs import notation
-from fairstress.inputs.edges import as_edge, check_ends, check_fair, check_names, topological_order
+from fairstress.inputs.edges import (
+    as_edges,
+    as_list,
+    as_names,
+    check_ends,
+    check_fair,
+    check_names,
+    is_name,
+    topological_order,
+)
 from fairstress.inputs.notation import Edge, Statements
 
 JOINT = " & "  # between the names, and the levels, of protected columns that are taken together
@@ -67,15 +76,15 @@ class CausalGraph:
         set_field = object.__setattr__  # the way to fill a frozen record with its canonical form
         for name, value in _merge_protected(self).items():
             set_field(self, name, value)
-        edges = [as_edge(edge, "edge") for edge in self.edges]
-        pairs = [as_edge(pair, "pair") for pair in self.pairs]
-        named = list(dict.fromkeys([*self.nodes, *itertools.chain.from_iterable(edges)]))
+        edges = as_edges(self.edges, "edge", "edges")
+        pairs = as_edges(self.pairs, "pair", "pairs")
+        named = dict.fromkeys([*as_names(self.nodes, "nodes"), *itertools.chain.from_iterable(edges)])
         check_names(named, pairs, self.protected, self.outcome)
         check_ends(edges, pairs, self.outcome)
-        order = topological_order(named, edges)
+        order = topological_order(list(named), edges)
         rank = {name: position for position, name in enumerate(order)}
         set_field(self, "edges", tuple(sorted(set(edges), key=lambda e: (rank[e[1]], rank[e[0]]))))
-        set_field(self, "fair_edges", check_fair([as_edge(e, "fair edge") for e in self.fair_edges], self.edges))
+        set_field(self, "fair_edges", check_fair(as_edges(self.fair_edges, "fair edge", "fair_edges"), self.edges))
         ordered = {tuple(sorted(pair, key=rank.__getitem__)) for pair in pairs}
         set_field(self, "pairs", tuple(sorted(ordered, key=lambda p: (rank[p[0]], rank[p[1]]))))
         set_field(self, "nodes", tuple(order))
@@ -114,7 +123,10 @@ class CausalGraph:
         >>> graph.pairs
         (('ugpa', 'lsat'),)
         """
-        return cls._of(notation.read_text(_as_text(text)), protected, outcome)
+        kind = notation.kind_of(_as_text(text))
+        if kind != "parse":
+            raise GraphError(f"the text is no 'a -> b; a <-> b', but starts with {show(text[:12])}: give it to {kind}")
+        return cls._of(notation.read_text(text), protected, outcome)
 
     @classmethod
     def from_dict(
@@ -148,13 +160,13 @@ class CausalGraph:
         >>> print(CausalGraph.from_dict(parents, pairs=[("ugpa", "lsat")], protected="race", outcome="zfya"))
         race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
         """
-        for child, its_parents in parents.items():
-            if isinstance(its_parents, str) or not isinstance(its_parents, Iterable):
-                raise GraphError(f"the parents of '{child}' are {its_parents!r}: give a list of names")
-        edges = tuple((parent, child) for child, its_parents in parents.items() for parent in its_parents)
-        roots = tuple(child for child, its_parents in parents.items() if not list(its_parents))
-        ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
-        return cls(edges=edges, pairs=tuple(pairs), nodes=roots, fair_edges=tuple(fair_edges), **ends)
+        if not isinstance(parents, Mapping):
+            raise GraphError(f"parents is {show(parents)}: give {{feature: parents}}, such as {{'lsat': ['race']}}")
+        causes = {child: _parents_of(child, listed) for child, listed in parents.items()}
+        edges = tuple((parent, child) for child, listed in causes.items() for parent in listed)
+        roots = tuple(child for child, listed in causes.items() if not listed)
+        ends: dict[str, Any] = {"pairs": pairs, "fair_edges": fair_edges, "protected": protected, "outcome": outcome}
+        return cls(edges=edges, nodes=roots, **ends)
 
     @classmethod
     def from_networkx(
@@ -189,12 +201,16 @@ class CausalGraph:
         >>> print(CausalGraph.from_networkx(arrows, pairs=[("ugpa", "lsat")], protected="race", outcome="zfya"))
         race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat
         """
+        import networkx as nx
+
+        if not isinstance(graph, nx.Graph):
+            raise GraphError(f"the graph is a {type(graph).__name__}: give a networkx DiGraph")
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected: give a DiGraph, whose edges point from cause to effect")
         nodes = tuple(str(node) for node in graph.nodes)
         edges = tuple((str(a), str(b)) for a, b in graph.edges())
-        ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
-        return cls(edges=edges, pairs=tuple(pairs), nodes=nodes, fair_edges=tuple(fair_edges), **ends)
+        ends: dict[str, Any] = {"pairs": pairs, "fair_edges": fair_edges, "protected": protected, "outcome": outcome}
+        return cls(edges=edges, nodes=nodes, **ends)
 
     @classmethod
     def from_dot(cls, text: str, *, protected: str | Sequence[str], outcome: str) -> CausalGraph:
@@ -243,17 +259,13 @@ class CausalGraph:
     @classmethod
     def _of(cls, statements: Statements, protected: str | Sequence[str], outcome: str) -> CausalGraph:
         """Build the graph of a text's statements, hidden common causes turned into pairs."""
-        hidden = statements.latent
+        hidden, effects = statements.latent, notation.group_by_effect((b, a) for a, b in statements.edges)
         for cause, effect in statements.edges:
             if effect in hidden:
                 raise GraphError(
                     f"'{effect}' is latent but '{cause}' causes it: only hidden causes without parents can be read"
                 )
-        shared = [
-            pair
-            for name in sorted(hidden)
-            for pair in itertools.combinations([b for a, b in statements.edges if a == name], 2)
-        ]
+        shared = [pair for name in sorted(hidden) for pair in itertools.combinations(effects.get(name, []), 2)]
         ends: dict[str, Any] = {"protected": protected, "outcome": outcome}
         return cls(
             edges=tuple(edge for edge in statements.edges if edge[0] not in hidden),
@@ -273,7 +285,10 @@ class CausalGraph:
         name
             Name of a variable of the graph.
         """
-        causes = [a for a, b in self.edges if b == self._known(name)]
+        known = self._known(name)
+        return self._protected_first(a for a, b in self.edges if b == known)
+
+    def _protected_first(self, causes: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(causes, key=lambda parent: parent != self.protected))
 
     @property
@@ -321,10 +336,10 @@ class CausalGraph:
         import networkx as nx
 
         pair_graph: nx.Graph[str] = nx.Graph(list(self.pairs))
-        rank = self.nodes.index
+        rank = {name: position for position, name in enumerate(self.nodes)}
         return sorted(
-            (tuple(sorted(clique, key=rank)) for clique in nx.find_cliques(pair_graph)),
-            key=lambda c: [rank(n) for n in c],
+            (tuple(sorted(clique, key=rank.__getitem__)) for clique in nx.find_cliques(pair_graph)),
+            key=lambda c: [rank[n] for n in c],
         )
 
     def to_networkx(self) -> nx.DiGraph[str]:
@@ -350,7 +365,8 @@ class CausalGraph:
          ugpa   lsat edge
          ugpa   lsat pair
         """
-        kinds = ["fair edge" if edge in self.fair_edges else "edge" for edge in self.edges] + ["pair"] * len(self.pairs)
+        fair = set(self.fair_edges)
+        kinds = ["fair edge" if edge in fair else "edge" for edge in self.edges] + ["pair"] * len(self.pairs)
         ends = [*self.edges, *self.pairs]
         return pd.DataFrame({"first": [a for a, _ in ends], "second": [b for _, b in ends], "kind": kinds})
 
@@ -385,9 +401,9 @@ class CausalGraph:
         >>> CausalGraph.from_dict(**graph.to_dict()) == graph
         True
         """
-        columns = self.protected_columns
+        columns, causes = self.protected_columns, notation.group_by_effect(self.edges)
         return {
-            "parents": {name: list(self.parents(name)) for name in self.nodes},
+            "parents": {name: list(self._protected_first(causes.get(name, ()))) for name in self.nodes},
             "pairs": [list(pair) for pair in self.pairs],
             "protected": columns[0] if len(columns) == 1 else list(columns),
             "outcome": self.outcome,
@@ -406,8 +422,8 @@ class CausalGraph:
         return self.to_text()
 
     def _known(self, name: str) -> str:
-        if name not in self.nodes:
-            raise GraphError(f"'{name}' is not in the graph{did_you_mean(name, self.nodes)}")
+        if not isinstance(name, str) or name not in self.nodes:
+            raise GraphError(f"{show(name)} is not in the graph{did_you_mean(name, self.nodes)}")
         return name
 
 
@@ -419,24 +435,52 @@ def _merge_protected(graph: CausalGraph) -> dict[str, Any]:
     given: Any = graph.protected
     if isinstance(given, str):
         return {"protected_columns": (given,)}
-    columns = tuple(given) if isinstance(given, Iterable) else ()
-    if not columns or not all(isinstance(column, str) for column in columns):
-        raise GraphError(f"protected is {given!r}: give the name of a column, or a tuple of names")
-    merged = JOINT.join(columns)
-    ends = {"edges": graph.edges, "pairs": graph.pairs, "fair_edges": graph.fair_edges}
-    merged_fields: dict[str, Any] = {"protected": merged, "protected_columns": columns}
-    named = {*graph.nodes, *itertools.chain.from_iterable(e for e in graph.edges if not isinstance(e, str))}
+    columns = tuple(given) if isinstance(given, tuple | list) else ()
+    if not columns or not all(is_name(column) for column in columns):
+        raise GraphError(f"protected is {show(given)}: give the name of a column, or a tuple of names")
+    own, merged = set(columns), JOINT.join(columns)
+    ends = {"edge": "edges", "pair": "pairs", "fair edge": "fair_edges"}
+    joined = {name: as_edges(getattr(graph, name), kind, name) for kind, name in ends.items()}
+    nodes = as_names(graph.nodes, "nodes")
+    named = {*nodes, *itertools.chain.from_iterable(joined["edges"])}
     for column in columns:
         if column not in named and merged not in named:
-            raise GraphError(f"the protected attribute '{column}' is not in the graph{did_you_mean(column, named)}")
-    for name, joined in ends.items():
-        renamed = [tuple(merged if end in columns else end for end in edge) for edge in joined]
-        merged_fields[name] = tuple(edge for edge in renamed if len(set(edge)) > 1)
-    merged_fields["nodes"] = tuple(dict.fromkeys(merged if node in columns else node for node in graph.nodes))
-    return merged_fields
+            raise GraphError(f"the protected attribute {show(column)} is not in the graph{did_you_mean(column, named)}")
+    fields: dict[str, Any] = {"protected": merged, "protected_columns": columns}
+    for name, edges in joined.items():
+        renamed = [tuple(merged if end in own else end for end in edge) for edge in edges]
+        fields[name] = tuple(edge for edge in renamed if len(set(edge)) > 1)
+    fields["nodes"] = tuple(dict.fromkeys(merged if node in own else node for node in nodes))
+    return fields
+
+
+def _parents_of(child: Any, parents: Any) -> list[Any]:
+    """What a dict lists as the parents of one feature."""
+    if not is_name(child):
+        raise GraphError(f"parents names {show(child)}: give the name of a feature")
+    return as_list(parents, f"the parents of '{child}' are", "a list of names")
 
 
 def _as_text(text: Any) -> str:
     if not isinstance(text, str):
         raise GraphError(f"the graph is a {type(text).__name__}: give text, or use another CausalGraph.from_... method")
     return text
+
+
+def read_graph(graph: Any) -> CausalGraph:
+    """Refuse what is no graph yet, saying what makes one of it."""
+    if isinstance(graph, CausalGraph):
+        return graph
+    ends = "protected='...', outcome='...'"
+    if isinstance(graph, str):
+        kind = notation.kind_of(graph)
+        raise GraphError(
+            f"the graph is text, which does not say what is protected and what is the outcome: give "
+            f"CausalGraph.{kind}({show(graph)}, {ends})"
+        )
+    makers = {"from_dict": isinstance(graph, Mapping), "from_networkx": hasattr(graph, "is_directed")}
+    maker = next((name for name, fits in makers.items() if fits), "parse")
+    example = "graph" if makers.get(maker) else "'a -> x; x <-> z'"
+    raise GraphError(
+        f"the graph is a {type(graph).__name__}: give a CausalGraph, such as CausalGraph.{maker}({example}, {ends})"
+    )

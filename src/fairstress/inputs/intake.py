@@ -8,17 +8,20 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairstress.errors import DataError, SettingError, did_you_mean
-from fairstress.inputs.frames import column_names, take_columns
+from fairstress.errors import DataError, SettingError, did_you_mean, show
+from fairstress.inputs.frames import as_array, column_names, decoded, in_order, take_columns
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.missing import Dropped, describe_missing, drop_incomplete
 from fairstress.inputs.others import check_others
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.inputs.stack import is_several, stack
+from fairstress.options import word
 
 REFUSE, DROP = "refuse", "drop"
+FEWEST, MOST = 1 - 1e-6, 1e15  # people that weights may stand for; rounding may leave weights that sum to 1 below it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +54,7 @@ def take_in(
 
     Of M tables each row has the weight 1/M, and a person's rows stay together in cross-validation.
     """
-    if missing not in (REFUSE, DROP):
-        raise SettingError(f"missing is {missing!r}: give '{REFUSE}' or '{DROP}'")
+    word(missing, "missing", REFUSE, DROP)
     names = (*graph.protected_columns, *graph.features, graph.outcome)
     table_of, copies = None, 1
     if is_several(frame):
@@ -60,10 +62,11 @@ def take_in(
         for table in frame:
             check_others(others, column_names(table))
         frame, table_of, copies = stack(frame, (*names, *further))
+    frame = decoded(frame)
     columns = take_columns(frame, names)
     n = len(columns[graph.outcome])
-    weight = read_weights(sample_weight, n // copies)
-    labels = _read_cluster(cluster, frame, n // copies, copies)
+    weight = read_weights(_of_rows(sample_weight, frame, n // copies, "sample_weight"), n // copies)
+    labels = _read_cluster(_of_rows(cluster, frame, n // copies, "cluster"), frame, n // copies, copies)
     whole = Intake(frame, columns, np.tile(weight, copies) / copies, labels, table_of, None)
     problem = describe_missing(columns, graph.protected_columns)
     if not problem:
@@ -85,6 +88,11 @@ def _complete(whole: Intake, names: Sequence[str], protected: Sequence[str]) -> 
     return Intake(frame, take_columns(frame, names), whole.weight[kept], cluster, None, dropped)
 
 
+def _of_rows(values: Any, frame: Any, n: int, what: str) -> Any:
+    """One value for each of the first n rows, by the labels of a pandas frame."""
+    return in_order(values, frame.index[:n], what) if isinstance(frame, pd.DataFrame) else values
+
+
 def _read_cluster(cluster: Any, frame: Any, n: int, copies: int) -> Any:
     """Labels of people who belong together: a column's, given ones, or, of several tables, each person's own."""
     if cluster is None:
@@ -93,10 +101,10 @@ def _read_cluster(cluster: Any, frame: Any, n: int, copies: int) -> Any:
         names = column_names(frame)
         if cluster not in names:
             raise DataError(
-                f"cluster names '{cluster}', which is not a column of the data{did_you_mean(cluster, names)}"
+                f"cluster names {show(cluster)}, which is not a column of the data{did_you_mean(cluster, names)}"
             )
         return np.asarray(take_columns(frame, (cluster,))[cluster].to_list(), dtype=object)
-    labels = np.asarray(cluster)
+    labels = as_array(cluster)
     if labels.shape != (n,):
         raise DataError(f"cluster has shape {labels.shape}, but the data have {n} rows: give one label for each")
     return np.tile(labels, copies)
@@ -108,12 +116,20 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Array:
         return np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("sample_weight holds something that is not a number: give one number per row") from None
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, but the data have {n} rows: give one weight per row")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise DataError("sample_weight must be finite and nowhere negative")
-    if weight.sum() == 0:
+    if not weight.any():
         raise DataError("every sample_weight is zero: give some row a positive weight")
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not FEWEST <= total <= MOST:
+        size = "less than one person" if total < 1 else f"more than {MOST:g} people"
+        raise DataError(
+            f"sample_weight sums to {total:g}, {size}: weight 2 is the row twice, so scale the weights to sum to the "
+            "number of people"
+        )
     return weight

@@ -10,8 +10,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import DataError, SettingError, did_you_mean
-from fairstress.inputs.frames import alternatives, category_order, count_values, read_levels, read_numbers
+from fairstress.errors import DataError, SettingError, alternatives, did_you_mean
+from fairstress.inputs.frames import category_order, count_values, read_levels, read_numbers
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.inputs.scales import FORMULAS, Scale
@@ -55,6 +55,11 @@ class Kind:
     def is_plain(self) -> bool:
         """Whether it is a number without atom and not by group, on any scale."""
         return self.is_number and not self.atom and not self.by_group
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has levels that are not listed."""
+        return not self.is_number and not self.levels
 
     @property
     def word(self) -> str:

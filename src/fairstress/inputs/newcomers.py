@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairstress.inputs.data import Table, combine
-from fairstress.inputs.frames import check_complete, read_numbers, take_columns
+from fairstress.inputs.frames import count_values, read_numbers, take_columns
 from fairstress.inputs.others import take_others
-from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows
 
 
@@ -28,7 +27,7 @@ def code_newcomers(frame: Any, table: Table) -> Rows:
     """
     graph = table.graph
     columns = take_columns(frame, (*graph.protected_columns, *graph.features))
-    a = _code(table.protected, [columns[name] for name in graph.protected_columns])
+    a = _code(table, [columns[name] for name in graph.protected_columns])
     x = np.column_stack([feature.code(columns[feature.name]) for feature in table.units.features])
     nothing = np.zeros_like(a)
     x = np.asfortranarray(x)
@@ -49,10 +48,13 @@ def others_of_newcomers(frame: Any, table: Table) -> pd.DataFrame | None:
     return None if table.others is None else take_others(frame, list(table.others.columns))
 
 
-def _code(coding: ProtectedCoding, columns: Sequence[nw.Series[Any]]) -> Array:
+def _code(table: Table, columns: Sequence[nw.Series[Any]]) -> Array:
     """Code the protected attribute; a level that the coding does not know is refused."""
+    coding = table.protected
     for column in columns:
-        check_complete(column, column.name)
+        count_values(column, column.name)  # which refuses missing ones, and lists
     if coding.levels is None:
         return (read_numbers(columns[0], coding.name, "protected attribute") - coding.mean) / coding.deviation
-    return coding.code_levels(combine(columns) if len(columns) > 1 else columns[0].to_list())
+    if len(columns) == 1:
+        return coding.code_levels(columns[0].to_list())
+    return coding.code_levels(combine(columns, table.units.levels.itertuples(index=False, name=None)))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import DataError, SettingError
-from fairstress.inputs.frames import alternatives
+from fairstress.errors import DataError, SettingError, alternatives, show
+from fairstress.inputs.frames import check_spread, is_among
 from fairstress.inputs.rows import Array, IntArray, Rows, join
-from fairstress.options import finite
+from fairstress.options import finite, is_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class ProtectedCoding:
         """Give the code of a level, or of a number's value."""
         if self.levels is None:
             return (finite(level, f"the value of '{self.name}'") - self.mean) / self.deviation
-        if level not in self.levels:
-            raise SettingError(f"{level!r} is not a level of '{self.name}': give {alternatives(self.levels)}")
+        if not is_among(level, self.levels):
+            raise SettingError(f"{show(level)} is not a level of '{self.name}': give {alternatives(self.levels)}")
         return self.codes[self.levels.index(level)]
 
     @property
@@ -69,7 +69,7 @@ class ProtectedCoding:
     def moved_code(self, level: Any) -> float:
         """Give the code of a level whose people are moved somewhere."""
         code = self.code(level)
-        if level not in self.moved_levels:
+        if not is_among(level, self.moved_levels):
             raise SettingError(
                 f"nobody is moved from {level!r}, the only level in contrast: give {alternatives(self.moved_levels)}, "
                 "or name another level in contrast"
@@ -177,8 +177,8 @@ def code_protected(
     if numbers is not None:
         if reference is not None:
             raise SettingError(
-                f"reference is {reference!r}, but '{name}' has {np.unique(numbers).size} numeric values: leave it out, "
-                f"or compare them as groups with kinds={{'{name}': 'category'}} or 'ordered'"
+                f"reference is {show(reference)}, but '{name}' has {np.unique(numbers).size} numeric values: leave it "
+                f"out, or compare them as groups with kinds={{'{name}': 'category'}} or 'ordered'"
             )
         return _code_number(numbers, name, weight, shift, contrast)
     if len(levels) == 1:
@@ -186,9 +186,9 @@ def code_protected(
             f"the protected attribute '{name}' has one level, {levels[0]!r}: there is nobody to compare with"
         )
     if shift is not None:
-        raise SettingError(f"shift is {shift}, but '{name}' has levels: its counterfactuals are the other levels")
-    if reference is not None and reference not in levels:
-        raise SettingError(f"reference {reference!r} is not a level of '{name}': give {alternatives(levels)}")
+        raise SettingError(f"shift is {show(shift)}, but '{name}' has levels: its counterfactuals are the other levels")
+    if reference is not None and not is_among(reference, levels):
+        raise SettingError(f"reference {show(reference)} is not a level of '{name}': give {alternatives(levels)}")
     coding = _code_ordered(name, levels, reference) if ordered and len(levels) > 2 else _code(name, levels, reference)
     a = coding.code_levels(values)
     for level, code in zip(coding.levels or (), coding.codes, strict=True):
@@ -213,10 +213,13 @@ def _code_ordered(name: str, levels: Sequence[Any], reference: Any) -> Protected
 def _code_number(
     numbers: Array, name: str, weight: Array, shift: float | None, contrast: Any
 ) -> tuple[ProtectedCoding, Array]:
+    counted = numbers[weight > 0]
+    if np.unique(counted).size == 1:
+        raise DataError(f"the protected attribute '{name}' is {counted[0]:g} for everyone with weight")
+    ends = np.sort(numbers)[[0, -1]]
+    check_spread(ends, ends, name)
     mean = float(weight @ numbers / weight.sum())
     deviation = float(np.sqrt(weight @ (numbers - mean) ** 2 / weight.sum()))
-    if not deviation > 0:
-        raise DataError(f"the protected attribute '{name}' is {numbers[0]:g} for everyone with weight")
     coding = ProtectedCoding(name, None, mean=mean, deviation=deviation)
     a = (numbers - mean) / deviation
     if contrast is not None:
@@ -228,8 +231,8 @@ def _code_number(
 
 def _targets(coding: ProtectedCoding, contrast: Any) -> tuple[float, ...]:
     """Codes of the levels, or values, that people are moved to."""
-    several = isinstance(contrast, Iterable) and not isinstance(contrast, str | bytes)
-    wanted = list(contrast) if several and not (coding.levels and contrast in coding.levels) else [contrast]
+    several = is_list(contrast) and not is_among(contrast, coding.levels or ())
+    wanted = list(contrast) if several else [contrast]
     targets = tuple(dict.fromkeys(coding.code(level) for level in wanted))
     if not targets:
         raise SettingError("contrast is empty: give the levels, or values, that people are moved to")

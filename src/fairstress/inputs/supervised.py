@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.errors import DataError, GraphError, SettingError, did_you_mean
-from fairstress.inputs.frames import check_complete, take_columns
+from fairstress.errors import DataError, GraphError, SettingError, did_you_mean, show
+from fairstress.inputs.frames import check_complete, is_among, take_columns
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import NUMBER
 
@@ -40,7 +40,7 @@ def graph_of(
     else:
         own_name = y_name if isinstance(y_name, str) and y_name not in names else OUTCOME
         read = partial(_loosest, names) if graph is None else partial(CausalGraph.parse, graph)
-        known = read(protected=_protected(protected, names), outcome=outcome or own_name)
+        known = read(protected=_protected(protected, names), outcome=own_name if outcome is None else outcome)
     _check_columns(known, names)
     return known
 
@@ -89,7 +89,9 @@ def _protected(given: Any, names: Sequence[str]) -> Any:
             raise SettingError(f"protected is {given}, but X has {len(names)} columns: give a position among them")
         return names[int(given)]
     if not isinstance(given, list | tuple):
-        raise SettingError(f"protected is {given!r}: give the name or position of a column of X, or a tuple of names")
+        raise SettingError(
+            f"protected is {show(given)}: give the name or position of a column of X, or a tuple of names"
+        )
     return tuple(given)
 
 
@@ -97,8 +99,10 @@ def _check_ends(graph: CausalGraph, protected: Any, outcome: Any) -> None:
     """Refuse a protected attribute or outcome other than the graph's own."""
     own = {"protected": (graph.protected, graph.protected_columns), "outcome": (graph.outcome,)}
     for role, given in (("protected", protected), ("outcome", outcome)):
-        if given is not None and given not in own[role]:
-            raise GraphError(f"{role} is {given!r}, but the graph's is {own[role][0]!r}: leave it out, or give text")
+        if given is not None and not is_among(given, own[role]):
+            raise GraphError(
+                f"{role} is {show(given)}, but the graph's is {show(own[role][0])}: leave it out, or give text"
+            )
 
 
 def _check_columns(graph: CausalGraph, names: Sequence[str]) -> None:

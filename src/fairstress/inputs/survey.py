@@ -17,13 +17,16 @@ from fairstress.errors import DataError
 from fairstress.inputs.cells import Cells, quoted
 from fairstress.inputs.files import (
     COMMA,
-    MISSING,
     NAMES,
+    WORDS,
     CsvFormat,
+    TableFile,
     check_lines,
+    cut_cells,
     header_of,
-    is_csv_file,
+    open_table,
     read_frame,
+    reading,
     tell_delimiter,
 )
 from fairstress.inputs.frames import count_noun
@@ -88,13 +91,13 @@ def survey(path: Path) -> Survey:
     path
         The file.
     """
-    is_csv = is_csv_file(path)
-    names, raw = _read_raw(path) if is_csv else _read_typed(path)
-    cells = [Cells.of(column) for _, column in raw.items()]
-    form = _tell_form(tell_delimiter(path) if is_csv else COMMA, cells)
-    gone = raw.isna() | raw.isin(list(form.missing_values or ()))
+    file = open_table(path)
+    names, raw = _read_raw(file) if file.is_csv else _read_typed(file)
+    cells = [Cells.of(column, typed=not file.is_csv) for _, column in raw.items()]
+    form = _tell_form(tell_delimiter(file) if file.is_csv else COMMA, cells)
+    gone = raw.isna() | raw.isin([*(WORDS if file.is_csv else ()), *(form.missing_values or ())])
     columns = tuple(
-        _column(str(n), raw[n], own, form if is_csv else None, gone[n], str(n) in names)
+        _column(str(n), raw[n], own, form if file.is_csv else None, gone[n], str(n) in names)
         for n, own in zip(raw.columns, cells, strict=True)
     )
     problems = [*_of_names(names), *_of_form(form, columns), *_of_missing(form, columns), *_of_columns(columns)]
@@ -104,30 +107,16 @@ def survey(path: Path) -> Survey:
 # ---------------------------------------------------------------- reading
 
 
-def _read_raw(path: Path) -> tuple[list[str], pd.DataFrame]:
-    """Names as they stand in the first line, and cells as text; what is always read as missing is null."""
-    try:
-        delimiter = tell_delimiter(path)
-        check_lines(path, delimiter)
-        names = header_of(path, delimiter)
-        raw = pd.read_csv(
-            path,
-            sep=delimiter,
-            header=0,
-            names=_unique(names),
-            index_col=False,
-            dtype=str,
-            na_values=list(MISSING),
-            keep_default_na=False,
-        )
-    except FileNotFoundError:
-        raise DataError(f"there is no data file {str(path)!r}") from None
-    except DataError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise DataError(f"cannot read {str(path)!r}: {problem}") from None
+def _read_raw(file: TableFile) -> tuple[list[str], pd.DataFrame]:
+    """Names as they stand in the first line, and cells as text; empty ones are null."""
+    with reading(file.path):
+        delimiter = tell_delimiter(file)
+        check_lines(file, delimiter)
+        names = header_of(file, delimiter)
+        options = {"header": 0, "names": _unique(names), "index_col": False, "dtype": str, "na_values": [""]}
+        raw = cut_cells(file, delimiter, names, **options)
     if raw.empty:
-        raise DataError(f"{path.name} has no rows")
+        raise DataError(f"{file.name} has no rows")
     return names, raw
 
 
@@ -142,14 +131,14 @@ def _unique(names: Sequence[str]) -> list[str]:
     return unique
 
 
-def _read_typed(path: Path) -> tuple[list[str], pd.DataFrame]:
-    frame = read_frame(path)
+def _read_typed(file: TableFile) -> tuple[list[str], pd.DataFrame]:
+    frame = read_frame(file)
     return list(map(str, frame.columns)), frame
 
 
 def _tell_form(delimiter: str, cells: Sequence[Cells]) -> CsvFormat:
     """The format that makes values of cells: a decimal comma where no thousands can be meant, placeholders missing."""
-    holders = sorted({cell for own in cells for cell in own.placeholders})
+    holders = sorted({cell for own in cells for cell in (*own.placeholders, *own.words)})
     has_commas = any(own.decimal_commas and not own.may_be_thousands for own in cells)
     decimal = COMMA if has_commas and delimiter != COMMA else "."
     return CsvFormat(delimiter, decimal, tuple(holders) if holders else None)
@@ -160,7 +149,7 @@ def _column(
 ) -> Column:
     """A column without its missing values; text of a CSV file may be numbers, any other table has its own types."""
     known = raw[~gone].reset_index(drop=True)
-    known = _typed(known, form.decimal) if form else known
+    known = _typed(known, form.decimal) if form and not cells.codes else known
     kind = _kind(known)
     return Column(name, cells, int(gone.sum()), kind, known, _trouble(cells, known, kind), is_named)
 
@@ -240,9 +229,9 @@ def _of_form(form: CsvFormat, columns: Sequence[Column]) -> Iterator[Problem]:
 
 
 def _of_missing(form: CsvFormat, columns: Sequence[Column]) -> Iterator[Problem]:
-    holding = [c for c in columns if c.cells.placeholders]
+    holding = [c for c in columns if c.cells.placeholders or c.cells.words]
     if holding and form.missing_values:
-        shown = _named(holding, lambda c: _rows(c.cells.placeholders))
+        shown = _named(holding, lambda c: _rows({**c.cells.placeholders, **c.cells.words}))
         yield Problem(
             f"Cells are likely to stand for a missing value in {shown}.",
             f"The settings say missing_values = {quoted(form.missing_values)}; take out what is a value like others.",
@@ -263,6 +252,12 @@ def _of_columns(columns: Sequence[Column]) -> Iterator[Problem]:
         yield Problem(
             f"Numbers are mixed with text in {_named(nearly, lambda c: _rows(c.cells.odd))}.",
             "Correct the file, or add to missing_values what stands for a missing value.",
+        )
+    coded = [c for c in columns if c.cells.codes]
+    if coded:
+        yield Problem(
+            f"Numbers begin with 0 in {_named(coded, lambda c: f'such as {next(iter(c.cells.codes))!r}')}.",
+            'The settings take them for levels; kind = "number" makes numbers of them, without these zeros.',
         )
     for trouble, (what, recipe) in _TROUBLES.items():
         found = [c for c in columns if c.trouble == trouble]

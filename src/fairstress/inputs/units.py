@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from fairstress.errors import DataError
-from fairstress.inputs.frames import alternatives, check_complete, read_numbers, take_rows
+from fairstress.errors import DataError, alternatives
+from fairstress.inputs.frames import check_complete, check_spread, read_numbers, take_rows
 from fairstress.inputs.kinds import CATEGORY, Kind, check_domain, constant
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.inputs.scales import FORMULAS, Rank, Scale, make_scale
@@ -154,9 +154,7 @@ def read_feature(column: nw.Series[Any], name: str, kind: Kind, weight: Array) -
     """Read how a column of some kind is coded; its scores are not standardised yet."""
     read = _read_number if kind.is_number else _read_levels
     coding = read(column, name, kind, weight)
-    if not 1e-100 < coding.marks[-1] - coding.marks[0] < 1e100:
-        low, high = coding.known[[0, -1]]
-        raise DataError(f"column '{name}' runs from {low:g} to {high:g}: give it in another unit")
+    check_spread(coding.marks[[0, -1]], coding.known[[0, -1]], name)
     return coding
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from importlib import resources
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import DataError, SettingError
+from fairstress.errors import DataError, SettingError, show
 
 NHS_COLUMNS = ("race", "gender", "sex_orient", "disability", "age", "job_sat", "manager_sat", "org_sat", "health")
 
@@ -35,8 +36,8 @@ def law_school(protected: str | None = "race") -> pd.DataFrame:
     >>> law_school()["race"].value_counts().to_dict()
     {'White': 18285, 'non-White': 3506}
     """
-    if protected not in ("race", "sex", None):
-        raise SettingError(f"protected is {protected!r}: law_school offers 'race', 'sex' or None")
+    if protected is not None and not (isinstance(protected, str) and protected in ("race", "sex")):
+        raise SettingError(f"protected is {show(protected)}: law_school offers 'race', 'sex' or None")
     with resources.files(__name__).joinpath("law_school.csv.bz2").open("rb") as file:
         frame = pd.read_csv(file, compression="bz2")
     if protected == "race":
@@ -66,15 +67,17 @@ def nhs_staff_survey(path: str | Path) -> pd.DataFrame:
         ``race, gender, sex_orient, disability, age`` coded 1 or 2, and the indices ``job_sat, manager_sat, org_sat,
         health``.
     """
+    if not isinstance(path, str | Path):
+        raise DataError(f"path is {show(path)}: give the path of the authors' nhs.npz")
     try:
         with np.load(path, allow_pickle=False) as archive:
             frame = pd.DataFrame(archive["data"], columns=[str(name) for name in archive["colnames"]])
     except FileNotFoundError:
-        raise DataError(f"there is no file {str(path)!r}: give the path of the authors' nhs.npz") from None
-    except (KeyError, OSError, ValueError) as problem:
-        raise DataError(f"{str(path)!r} is not the authors' nhs.npz: {problem}") from None
+        raise DataError(f"there is no file {show(str(path))}: give the path of the authors' nhs.npz") from None
+    except (KeyError, OSError, ValueError, EOFError, IndexError, BadZipFile) as problem:
+        raise DataError(f"{show(str(path))} is not the authors' nhs.npz: {problem}") from None
     missing = [name for name in NHS_COLUMNS if name not in frame.columns]
     if missing:
-        raise DataError(f"{str(path)!r} is not the authors' nhs.npz: it has no column '{missing[0]}'")
+        raise DataError(f"{show(str(path))} is not the authors' nhs.npz: it has no column '{missing[0]}'")
     coded = list(NHS_COLUMNS[:5])
     return frame[list(NHS_COLUMNS)].astype(dict.fromkeys(coded, int))
