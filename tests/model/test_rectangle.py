@@ -401,3 +401,32 @@ def test_nearly_singular_covariances_give_what_the_singular_one_gives(smallest):
     expected = np.log(integrate.quad(slices, -0.5, 1.0, points=[-1 / 6, 0.0, 0.5], epsabs=1e-13, limit=200)[0])
     assert found.log_probability[0] == pytest.approx(expected, abs=10 * smallest + 1e-7)
     assert np.isfinite(found.hessian).all()
+
+
+@pytest.mark.parametrize("loadings", [(0.6, -0.5), (0.7, 0.5, -0.8)])
+def test_thin_rectangles_keep_their_digits(loadings):
+    # as of people who are about to change their level: a few slices along the thin side do
+    rng, S, d = np.random.default_rng(3), one_factor(loadings), len(loadings)
+    lower = rng.normal(0, 1.5, (24, d))
+    upper = lower + rng.exponential(1, (24, d))
+    upper[:, 0] = lower[:, 0] + np.logspace(-9, -2, 24)
+    found = rectangles(lower, upper, S).log_probability
+    narrowed = [(low, np.where(np.arange(d) == 0, low + 1e-4, high)) for low, high in zip(lower, upper, strict=True)]
+    at_1e_4 = np.array([one_factor_log_probability(*ends, loadings) for ends in narrowed])
+    # the density along the thin side hardly changes, so that probabilities are as its width
+    np.testing.assert_allclose(found - np.log(upper[:, 0] - lower[:, 0]), at_1e_4 - np.log(1e-4), atol=2e-2)
+    np.testing.assert_allclose(
+        rectangles(*map(np.array, zip(*narrowed, strict=True)), S).log_probability, at_1e_4, atol=1e-7
+    )
+
+
+def test_of_a_person_s_rectangles_those_that_are_nothing_beside_the_others_need_no_digits(monkeypatch):
+    rng, S = np.random.default_rng(4), one_factor((0.7, 0.5, -0.8))
+    lower = np.repeat(rng.normal(0, 0.5, (50, 3)), 2, axis=0)
+    upper, owner = lower + 1.5, np.repeat(np.arange(50), 2)
+    lower[1::2, 0], upper[::2, 0] = upper[1::2, 0] - 1e-7, upper[1::2, 0] - 1e-7  # a person's side, cut near its end
+    exact = np.exp(rectangles(lower, upper, S).log_probability)
+    monkeypatch.setattr(rectangle, "sliced", lambda *_: pytest.fail("a sliver was sliced"))
+    found = np.exp(rectangles(lower, upper, S, owner=owner).log_probability)
+    total = np.bincount(owner, exact)[owner]
+    np.testing.assert_allclose(found / total, exact / total, atol=1e-11)

@@ -140,3 +140,13 @@ def test_a_budget_with_a_fixed_pair_and_one_bounded_at_0_is_searched():
     worst = audit.worst_case(0.3, budget=fs.Pairwise(bounds={("x", "z"): (0, 0.2), ("a", "x"): (0, 0)}))
     assert worst.correlation["a"]["x"] == 0
     assert 0 <= worst.correlation["x"]["z"] <= 0.2
+
+
+@pytest.mark.parametrize("kind", [fs.Pairwise(), fs.Spectral()])
+@pytest.mark.parametrize("p_max", [0.1, 0.3, 0.45, 0.55, 0.9])
+def test_a_set_that_is_called_a_box_holds_all_of_it(kind, p_max):
+    graph = fs.CausalGraph.parse("a -> x, y, z; x <-> y; y <-> z; x <-> z", protected="a", outcome="o")
+    members = correlation_set(kind, p_max, graph, ("x", "y", "z"))
+    corners = np.array([s * members.high for s in itertools.product((-1, 1), repeat=3)])
+    assert not members.is_box or members.contains(corners).all()
+    assert members.is_box == (isinstance(kind, fs.Pairwise) and p_max < 0.5)  # the corner (+, +, -) has 1 - 2 p_max

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.claim.alike import Places, changing_alike, gathered
+from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, factual_columns, worlds
 from fairstress.model.design import Design
@@ -18,12 +20,12 @@ from fairstress.model.fit import Fit, System
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.system import Likelihood
-from fairstress.model.tree import DETAIL, Detail, grow, model_residuals
+from fairstress.model.tree import DETAIL, Detail, model_residuals
 from fairstress.model.user_predictor import columns_of
 from fairstress.model.view import Lens, RawColumns
 from fairstress.options import NO_GRADIENT
 
-BATCH = 32_768  # rows times versions of Model B that are worked on at once
+BATCH = 90_000  # rows times features times versions of Model B that are worked on at once: they stay in a core's cache
 ASKED = 65_536  # worlds of several versions from which on the predictor is asked
 REMEMBERED = 4096  # numbers of versions of Model B that are remembered
 KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
@@ -46,6 +48,8 @@ class Claim:
     draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
     _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
+    _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
+    _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
@@ -56,6 +60,18 @@ class Claim:
             return blocks
         self._kept[:] = list(blocks)  # at once, so that other threads see all of them or none
         return self._kept
+
+    def for_changes(self) -> Claim:
+        """The claim on one of all people whose predictions change alike, where that spares work; otherwise itself."""
+        if not self._alike:
+            looked = None if self.is_mixed else changing_alike(self.rows, self.design, self.view, self.predictor)
+            self._alike[:] = [looked]  # at once, as in `blocks`
+        places = self._alike[0]
+        if places is None:
+            return self
+        if not self._fewer:
+            self._fewer[:] = [replace(self, rows=gathered(self.rows, places), origin=None)]
+        return self._fewer[0]
 
     def _factual(self, block: Rows) -> FactualBlock:
         if self.is_mixed:
@@ -83,12 +99,14 @@ class Claim:
         if self.is_mixed:
             (fit,) = fits
             looks = not isinstance(self.view, RawColumns)
-            return grow(self.design, self.model_a, fit, factual, self.detail, residuals=looks)
+            assert isinstance(self.system, MixedSystem)
+            models = self.model_a, fit
+            return grown(self.system, self.design, models, factual, self.detail, residuals=looks)
         return worlds(self.design, self.model_a.weights, np.array([fit.weights for fit in fits]), factual)
 
     def side_by_side(self, fits: Sequence[Fit], factual: FactualBlock) -> Iterator[tuple[slice, Worlds]]:
         """Walk through the worlds of many versions of Model B, as many at once as fit into a core's cache."""
-        size = 1 if self.is_mixed else max(1, BATCH // factual.block.a.size)
+        size = 1 if self.is_mixed else max(1, BATCH // max(1, factual.block.x.size))
         for start in range(0, len(fits), size):
             some = slice(start, start + size)
             yield some, self.worlds(fits[some], factual)
@@ -99,6 +117,7 @@ class Claim:
         factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
         rows = replace(self.rows, weight=self.rows.weight * (factor if self.origin is None else factor[self.origin]))
         other = replace(self, rows=rows, everyone=replace(self.everyone, weight=weight), system=system)
+        other._alike[:] = self._alike
         if self._kept:
             ends = np.cumsum([0, *(kept.block.a.size for kept in self._kept)])
             parts = zip(self._kept, itertools.pairwise(ends.tolist()), strict=True)
@@ -132,8 +151,9 @@ class Claim:
         """Numbers that each version of Model B determines; where they take long, none is found twice."""
         if not self.is_mixed:
             return find(self, fits)
-        keys = [(what, b"".join(part.tobytes() for part in _numbers(fit))) for fit in fits]
-        known = {key: self._values[key] for key in keys if key in self._values}
+        keys = [(what, b"".join(part.tobytes() for part in fit.numbers)) for fit in fits]
+        # asked for once each: another thread may forget all of them at any time
+        known = {key: value for key in keys if (value := self._values.get(key)) is not None}
         new = {key: fit for key, fit in zip(keys, fits, strict=True) if key not in known}
         if new:
             known |= zip(new, find(self, list(new.values())).tolist(), strict=True)
@@ -211,11 +231,6 @@ class Claim:
         return f"<Claim: {self.predictor.name} on {self.rows.a.size:,} distinct rows>"
 
 
-def _numbers(fit: Fit) -> tuple[Array, ...]:
-    """All that counterfactuals take from a fit."""
-    return fit.correlation, fit.weights, fit.log_scales, fit.cuts
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
     """A predictor that ignores the causal graph, for comparison.
@@ -273,5 +288,5 @@ def read_baseline(name: Any, known: Mapping[str, Any]) -> Any:
     if not isinstance(name, str) or name not in known:
         choices = " or ".join(repr(one) for one in known)
         near = did_you_mean(name, known) if isinstance(name, str) else ""
-        raise SettingError(f"there is no baseline {name!r}{near or f': give {choices}'}")
+        raise SettingError(f"there is no baseline {show(name)}{near or f': give {choices}'}")
     return known[name]

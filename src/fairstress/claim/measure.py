@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from fairstress.errors import SettingError, describe_error
+from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Array
+from fairstress.options import is_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,13 @@ def read_measure(measure: Any) -> Measure:
         return measure
     if isinstance(measure, str) and measure in known:
         return known[measure]
-    if isinstance(measure, Real) and 0 < float(measure) < 1:
+    if is_positive(measure) and measure < 1:
         return _of_size(f"{float(measure):g} quantile", of_all=_Quantile(float(measure)))
     if callable(measure):
         return _of_size(getattr(measure, "__name__", "own"), of_all=_UserMeasure(measure))
     raise SettingError(
-        f"measure is {measure!r}: give 'squared', 'absolute' or 'max', a number between 0 and 1 for that quantile of "
-        "the absolute change, or a function of everyone's change of prediction and their weights"
+        f"measure is {show(measure)}: give 'squared', 'absolute' or 'max', a number between 0 and 1 for that quantile "
+        "of the absolute change, or a function of everyone's change of prediction and their weights"
     )
 
 

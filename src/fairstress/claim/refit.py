@@ -22,10 +22,12 @@ def refit(
     """Fit the same with other degrees or another penalty, or to some of the rows; nothing is cross-validated anew."""
     if degrees is None and penalty is None and keep is None:
         return fitted
+    table = fitted.table if keep is None else fitted.table.keep(keep)
+    if keep is not None:
+        table.check_kept()
     if fitted.training is not None:
-        table = fitted.table if keep is None else fitted.table.keep(keep)
         return judged_on(refit(fitted.training, degrees=degrees, penalty=penalty), table)
-    settings, table = fitted.settings, fitted.table if keep is None else fitted.table.keep(keep)
+    settings = fitted.settings
     changed = replace(
         fixed(settings),
         degrees={**settings.degrees, **(degrees or {})},

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from fairstress.claim.measure import SQUARED, Measure
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.handed_in import UserPredictor
 from fairstress.model.predictor import ANALYTIC
 from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, not_negative, whole_number
+from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, degree, is_list, penalty, word
 
 EXPECTED, LEAVE_OUT = "expected", "leave out"
 MAX_MEMORY = 10**9
-HIGHEST = 50  # degree: powers beyond leave no digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,28 +129,22 @@ class Settings:
 def read_degrees(degrees: Any, graph: CausalGraph) -> dict[str, int]:
     """Check degrees by feature."""
     if degrees is not None and not isinstance(degrees, Mapping):
-        raise SettingError(f"degrees is {degrees!r}: give a dict of features and degrees, such as {{'lsat': 2}}")
-    given = {name: read_degree(value, f"degrees['{name}']") for name, value in (degrees or {}).items()}
+        raise SettingError(f"degrees is {show(degrees)}: give a dict of features and degrees, such as {{'lsat': 2}}")
+    given = {name: degree(value, f"degrees[{show(name)}]") for name, value in (degrees or {}).items()}
     for name in given:
         if name not in graph.features:
-            raise SettingError(f"degrees names '{name}', which is not a feature{did_you_mean(name, graph.features)}")
+            raise SettingError(
+                f"degrees names {show(name)}, which is not a feature{did_you_mean(name, graph.features)}"
+            )
     return given
-
-
-def read_degree(value: Any, name: str) -> int:
-    """Check one degree."""
-    degree = whole_number(value, name)
-    if degree > HIGHEST:
-        raise SettingError(f"{name} is {degree}: give at most {HIGHEST}, beyond which powers leave no digits")
-    return degree
 
 
 def read_penalties(penalties: Any) -> tuple[float, ...]:
     """Check the penalties that cross-validation may choose; default ten from 1e-4 to 1e4."""
     grid = np.logspace(-4, 4, 10) if penalties is None else penalties
-    if np.ndim(grid) != 1:
-        raise SettingError(f"penalties is {penalties!r}: give a list of numbers")
-    offered = tuple(not_negative(value, "penalties") for value in grid)
+    if not is_list(grid):
+        raise SettingError(f"penalties is {show(penalties)}: give a list of numbers")
+    offered = tuple(penalty(value, "penalties") for value in grid)
     if not offered:
         raise SettingError("penalties is empty: give at least one number")
     return offered
@@ -159,16 +152,12 @@ def read_penalties(penalties: Any) -> tuple[float, ...]:
 
 def read_mixed(mixed: Any) -> str:
     """Check how a feature of fair and unfair paths enters the predictor."""
-    if mixed not in (RESIDUAL, FAIR_PART):
-        raise SettingError(f"mixed is {mixed!r}: give '{RESIDUAL}' or '{FAIR_PART}'")
-    return str(mixed)
+    return word(mixed, "mixed", RESIDUAL, FAIR_PART)
 
 
 def read_ordered_residuals(choice: Any) -> str:
     """Check what the predictor sees of ordered features that descend from the protected attribute."""
-    if choice not in (EXPECTED, LEAVE_OUT):
-        raise SettingError(f"ordered_residuals is {choice!r}: give '{EXPECTED}' or '{LEAVE_OUT}'")
-    return str(choice)
+    return word(choice, "ordered_residuals", EXPECTED, LEAVE_OUT)
 
 
 def check_scale(scale: str, table: Table) -> str:

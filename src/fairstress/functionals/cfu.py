@@ -10,7 +10,7 @@ import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import weight_gradient
@@ -31,7 +31,7 @@ class CFU:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Mean of ``(f(z') - f(z))^2``, or what the claim's measure makes of the changes."""
-        return claim.remembered((self.group, self.to), fits, self._found)
+        return claim.for_changes().remembered((self.group, self.to), fits, self._found)
 
     def _found(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         if claim.measure.of_all is not None:
@@ -45,6 +45,21 @@ class CFU:
                 total[some] += each @ counterfactual.weights(weight)
         return total / n
 
+    def of_both(self, first: Claim, second: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
+        """The same for two predictors of the same people, whose worlds are walked through once."""
+        first, second = first.for_changes(), second.for_changes()
+        alike = first.rows.a.size == second.rows.a.size and first.measure.of_all is second.measure.of_all is None
+        if first.is_mixed or not alike:  # worlds of people who have several are kept
+            return self.values(first, fits), self.values(second, fits)
+        totals, n = np.zeros((2, len(fits))), 0.0
+        for blocks in zip(first.blocks(), second.blocks(), strict=True):
+            weight = self._weight(blocks[0].block)
+            n += float(weight.sum())
+            for some, worlds in first.side_by_side(fits, blocks[0]):
+                for total, claim, own in zip(totals, (first, second), blocks, strict=True):
+                    total[some] += claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
+        return totals[0] / n, totals[1] / n
+
     def has_slope(self, claim: Claim) -> bool:
         """Whether both the predictor and the measure have one."""
         smooth = claim.predictor.gradient != NO_GRADIENT and not claim.draws_worlds
@@ -52,6 +67,7 @@ class CFU:
 
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
+        claim = claim.for_changes()
         measure = claim.measure
         if measure.slope is None or not self.has_slope(claim):
             return None
@@ -95,12 +111,14 @@ def group_cfu(table: Table, level: Any, to: Any = None) -> CFU:
     """CFU of one group, or of those in it who are moved to another level."""
     coding = table.protected
     if coding.levels is None:
-        raise SettingError(f"{level!r} is not a level of '{coding.name}': it is numeric")
+        raise SettingError(f"{show(level)} is not a level of '{coding.name}': it is numeric")
     group = coding.moved_code(level)
     if to is None:
         return CFU(group=group, name=f"CFU of {level}")
     target = coding.code(to)
     moved = coding.targets or (-group,)
     if target == group or target not in moved:
-        raise SettingError(f"nobody is moved from {level!r} to {to!r}: give another level, or name it in contrast")
+        raise SettingError(
+            f"nobody is moved from {show(level)} to {show(to)}: give another level, or name it in contrast"
+        )
     return CFU(group=group, to=target, name=f"CFU of {level} moved to {to}")

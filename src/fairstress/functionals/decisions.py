@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from fairstress.claim.claim import Claim
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.options import LOG_ODDS
+from fairstress.options import LOG_ODDS, as_float, word
 
 EITHER, GAINED, LOST = "either", "gained", "lost"
-DIRECTIONS = (EITHER, GAINED, LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +62,22 @@ def flipped(before: Any, after: Any, direction: str) -> Any:
 
 def flips(table: Table, threshold: Any, direction: str, group: Any, scale: str) -> Flips:
     """Check an analyst's question about decisions."""
-    if direction not in DIRECTIONS:
-        raise SettingError(f"direction is {direction!r}: give '{EITHER}', '{GAINED}' or '{LOST}'")
+    word(direction, "direction", EITHER, GAINED, LOST)
     coding = table.protected
     if group is not None and coding.levels is None:
-        raise SettingError(f"group is {group!r}, but '{coding.name}' is numeric and has no groups: leave it out")
+        raise SettingError(f"group is {show(group)}, but '{coding.name}' is numeric and has no groups: leave it out")
     code = None if group is None else coding.moved_code(group)
     limit = read_threshold(table, threshold, scale)
     way = {EITHER: "turns", GAINED: "turns to yes", LOST: "turns to no"}[direction]
-    name = f"share of {'people' if group is None else group} whose decision {way} (threshold {threshold:g})"
+    name = f"share of {'people' if group is None else group} whose decision {way} (threshold {as_float(threshold):g})"
     return Flips(limit, direction, code, name)
 
 
 def read_threshold(table: Table, threshold: Any, scale: str) -> float:
     """Give a threshold in the outcome's units, or of a probability, on the scale of the predictions."""
-    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool | np.bool_)
-    number = float(threshold) if is_number else float("nan")
+    number = as_float(threshold)
     two_valued = table.outcome_levels is not None
     if not np.isfinite(number) or (two_valued and not 0 < number < 1):
         wanted = "a probability between 0 and 1" if two_valued else f"a number in units of '{table.graph.outcome}'"
-        raise SettingError(f"threshold is {threshold!r}: give {wanted}")
+        raise SettingError(f"threshold is {show(threshold)}: give {wanted}")
     return float(special.logit(number)) if scale == LOG_ODDS else number - table.origin

@@ -11,8 +11,9 @@ import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.data import Table
+from fairstress.inputs.frames import is_among
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import weight_gradient
 from fairstress.model.fit import Fit
@@ -181,7 +182,7 @@ def effect(
         INDIRECT: indirect_effect,
     }
     if not isinstance(kind, str) or kind not in makers:
-        raise SettingError(f"kind is {kind!r}: give '{TOTAL}', '{DIRECT}' or '{INDIRECT}'")
+        raise SettingError(f"kind is {show(kind)}: give '{TOTAL}', '{DIRECT}' or '{INDIRECT}'")
     return makers[kind](table, claim, feature, level, of)
 
 
@@ -235,9 +236,9 @@ def _in_units(table: Table, j: int, of: Any) -> Callable[[Array], Array] | None:
     """How coded values become the table's, where that is no multiple; of a level, whether they are it."""
     own, kind = table.units.features[j], table.kinds[table.graph.features[j]]
     if of is not None:
-        if of not in kind.levels:
+        if not is_among(of, kind.levels):
             known = f"it has {', '.join(map(repr, kind.levels))}" if kind.levels else "it is a number and has none"
-            raise SettingError(f"{of!r} is not a level of '{own.name}': {known}")
+            raise SettingError(f"{show(of)} is not a level of '{own.name}': {known}")
         code = float(own.codes[kind.levels.index(of)])
         return lambda x: (x == code).astype(float)
     return None if kind.is_number and kind.scale == "identity" and not kind.atom else own.number
@@ -250,7 +251,7 @@ def coefficient(table: Table, claim: Claim, feature: str, term: str) -> Function
         raise SettingError(f"'{feature}' has no equation: it does not descend from '{table.graph.protected}'")
     position = design.columns.index(j)
     terms = design.equations[position].embedding.terms
-    if term not in terms:
+    if not is_among(term, terms):
         near = did_you_mean(term, terms) or f"; it has {', '.join(terms)}"
         raise SettingError(f"the equation of '{feature}' has no term '{term}'{near}")
     deviation = dict(zip(table.graph.features, table.scaling.deviation.tolist(), strict=True))
@@ -266,6 +267,6 @@ def coefficient(table: Table, claim: Claim, feature: str, term: str) -> Function
 
 def _column(table: Table, feature: str) -> int:
     features = table.graph.features
-    if feature not in features:
+    if not is_among(feature, features):
         raise SettingError(f"'{feature}' is not a feature{did_you_mean(feature, features)}")
     return features.index(feature)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from fairstress.claim.claim import Claim
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
+from fairstress.options import as_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,18 @@ class OfFrame:
         return np.array([self._value(fit) for fit in fits])
 
     def _value(self, fit: Fit) -> float:
-        value = self.function(self.to_frame(fit))
-        if not (isinstance(value, Real | np.generic) and np.isfinite(float(value))):
-            raise SettingError(f"{self.name} gives {value!r}: give a function of the frame to a finite number")
-        return float(value)
+        frame = self.to_frame(fit)
+        try:
+            value = self.function(frame)
+        except Exception as problem:  # the analyst's function may fail in any way
+            raise SettingError(
+                f"{self.name} failed on the frame of counterfactuals ({describe_error(problem)}): give a function of "
+                "it to one number"
+            ) from problem
+        number = as_float(value) if isinstance(value, Real | np.generic) else np.nan
+        if not np.isfinite(number):
+            raise SettingError(f"{self.name} gives {show(value)}: give a function of the frame to a finite number")
+        return float(number)
 
     def has_slope(self, claim: Claim) -> bool:
         """Never."""

@@ -25,7 +25,7 @@ class RelativeCFU:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """CFU less the baseline's."""
-        ours, theirs = (CFU().values(one, fits) for one in (claim, self._on(claim)))
+        ours, theirs = CFU().of_both(claim, self._on(claim), fits)
         return np.asarray(ours - theirs)
 
     def has_slope(self, claim: Claim) -> bool:

@@ -22,6 +22,7 @@ from fairstress.model.embedding import (
     Input,
     constant_columns,
     has_levels,
+    make_embedding,
 )
 from fairstress.model.size import FEWER_TERMS, MANY_TERMS, MOST_TERMS, Offer
 
@@ -229,7 +230,7 @@ def build_equation(
     law = describe.law(feature)
     own = describe(graph.protected) if uses_protected and not law.groups else ()
     entering = [(k, variable) for k in parents for variable in describe(graph.features[k])]
-    made = embedding([*own, *(variable for _, variable in entering)], degree)
+    made = make_embedding(embedding, [*own, *(variable for _, variable in entering)], degree)
     return Equation(
         feature=feature,
         column=-1 if feature == graph.protected else graph.features.index(feature),

@@ -6,10 +6,11 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from fairstress.errors import FairstressError, SettingError, describe_error, show
 from fairstress.inputs.rows import Array
 
 Exponents = tuple[int, ...]
@@ -106,6 +107,36 @@ def has_levels(inputs: Sequence[Input]) -> bool:
 
 
 EmbeddingFactory = Callable[[Sequence[Input], int], Embedding]
+
+
+def read_embedding(embedding: Any) -> EmbeddingFactory:
+    """Take what makes the embedding of an equation, all monomials without it."""
+    if embedding is None:
+        return Polynomial.of
+    if not callable(embedding):
+        raise SettingError(f"embedding is {show(embedding)}: give a function of inputs and a degree")
+    made: EmbeddingFactory = embedding
+    return made
+
+
+def make_embedding(factory: EmbeddingFactory, inputs: Sequence[Input], degree: int) -> Embedding:
+    """Make the embedding of an equation; a function of the analyst's own may fail in any way."""
+    try:
+        made = factory(inputs, degree)
+    except FairstressError:
+        raise
+    except Exception as problem:
+        raise SettingError(
+            f"embedding failed on {len(inputs)} inputs and degree {degree} ({describe_error(problem)}): give a "
+            "function of both that gives an embedding"
+        ) from problem
+    lacking = [name for name in ("terms", "repeats", "values", "slopes") if not hasattr(made, name)]
+    if lacking:
+        raise SettingError(
+            f"embedding gives {show(made)}, which has no '{lacking[0]}': give a function whose result has terms, "
+            "repeats, values and slopes"
+        )
+    return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)

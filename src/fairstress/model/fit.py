@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,14 @@ from fairstress.model.linear import ridge, solve
 Mask = NDArray[np.bool_]
 
 MAX_STEPS = 100
+LIGHT = (
+    0.05  # gain per person of lifting a penalty: up to this, a fit has one minimum at correlations other than 0, too
+)
 SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its last step still doubles the digits
+
+
+_light: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +50,11 @@ class Fit:
     def scales(self) -> Array:
         """(m,) standard deviations of the errors."""
         return np.asarray(np.exp(self.log_scales))
+
+    @property
+    def numbers(self) -> tuple[Array, ...]:
+        """All that counterfactuals take from it."""
+        return self.correlation, self.weights, self.log_scales, self.cuts
 
     def __repr__(self) -> str:
         return f"<Fit of {self.weights.size} weights: log likelihood {self.log_likelihood:.2f}; {self.status}>"
@@ -156,6 +170,24 @@ def best_fit(fits: Sequence[Fit], n: float) -> Fit:
     best = min(fits, key=lambda f: f.objective)
     alike = all(f.objective - best.objective <= 1e-9 * n for f in fits)
     return best if alike or best.status is not Status.CONVERGED else replace(best, status=Status.TWO_MINIMA)
+
+
+def penalty_is_light(system: System) -> bool:
+    """Whether lifting the penalty gains so little at P = I that no fit nearby has a second minimum worth looking for.
+
+    In ``(u, theta) = (1/sigma, w/sigma)`` all but ``lam theta^2 / u^2`` is convex, and with ``-2 n log u`` so is that
+    as long as an equation's penalty is at most n: for ``|theta|`` at most a multiple of u, a convex cone. A minimum
+    outside pays more than n, and there is no more to gain than lifting the whole penalty would bring.
+    """
+    with _lock:
+        known = _light.get(system)
+    if known is None:
+        free = replace(system, penalties=np.zeros_like(system.penalties))
+        gain = fit_independent(system).objective - fit_independent(free).objective
+        known = gain <= LIGHT * system.moments.n
+        with _lock:
+            _light[system] = known
+    return known
 
 
 def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:

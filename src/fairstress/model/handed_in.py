@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.model.autograd import check_module, is_module
@@ -122,7 +122,7 @@ def _kind(predictor: Any) -> str:
     if callable(predictor):
         return FUNCTION
     raise SettingError(
-        f"predictor is {predictor!r}: give an estimator with fit and predict, a PyTorch module or a function"
+        f"predictor is {show(predictor)}: give an estimator with fit and predict, a PyTorch module or a function"
     )
 
 

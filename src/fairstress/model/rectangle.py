@@ -37,6 +37,7 @@ NODES = {2: (7, 10), 3: (10, 12)}  # by d: of Plackett's integral up to ``tanh v
 CANCELLED = {2: 1e-3, 3: 1e-5}  # by d: a sum this much smaller than its terms has lost too many digits
 FAR = 1e-10  # of probabilities below, Plackett's integrand changes too fast for its nodes
 SLICED = 512  # rows at once in slices
+HIDDEN = 1e3  # times the sum over a person's rectangles: terms below this cost it no digit that counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +50,9 @@ class Rectangles:
     error: float  # estimated relative error of the probabilities, root mean square over rows; 0 where exact
 
 
-def rectangles(lower: Array, upper: Array, S: Array, *, derivatives: int = 0) -> Rectangles:
+def rectangles(
+    lower: Array, upper: Array, S: Array, *, derivatives: int = 0, owner: IntArray | None = None
+) -> Rectangles:
     """``log Pr(lower < e <= upper)`` for each row, e normal with mean 0 and covariance S.
 
     Parameters
@@ -62,6 +65,9 @@ def rectangles(lower: Array, upper: Array, S: Array, *, derivatives: int = 0) ->
         other are taken apart: the largest of them tells how exact and how fast the answer is.
     derivatives
         0 for probabilities, 1 for their gradients too, 2 for gradients and Hessians.
+    owner
+        (r,) the person of each row, ascending, where only a row's share in the sum over its person's rows matters: of
+        rows that are next to nothing beside that sum no relative digits are sought. Without derivatives.
 
     Examples
     --------
@@ -77,9 +83,10 @@ def rectangles(lower: Array, upper: Array, S: Array, *, derivatives: int = 0) ->
     log_p, square = np.where(empty, -np.inf, 0.0), np.zeros(r)
     g = np.zeros((2 * d, r)) if derivatives > 0 else None
     H = np.zeros((2 * d, 2 * d, r)) if derivatives > 1 else None
-    for c, rows in product(_components(R), _blocks(r)):
+    parts = _components(R)
+    for c, rows in product(parts, _blocks(r)):
         part, (first, second) = (a[c, rows], b[c, rows], R[np.ix_(c, c)]), _places(c, d)
-        mass = _connected(*part)
+        mass = _connected(*part, None if owner is None or len(parts) > 1 else owner[rows])
         log_p[rows] += mass.log_p
         square[rows] += mass.error**2
         if g is not None:
@@ -132,12 +139,12 @@ def _probability(a: Array, b: Array, R: Array) -> Mass:
     return Mass(np.prod([part.share for part in parts], axis=0), np.sqrt(square))
 
 
-def _connected(a: Array, b: Array, R: Array) -> Mass:
+def _connected(a: Array, b: Array, R: Array, owner: IntArray | None = None) -> Mass:
     if len(R) == 1:
         return interval(a[0], b[0])
     if len(R) == 2:
-        return _two(a, b, float(R[0, 1]))
-    return _three(a, b, R) if len(R) == 3 else many(a, b, R)
+        return _two(a, b, float(R[0, 1]), owner)
+    return _three(a, b, R, owner) if len(R) == 3 else many(a, b, R)
 
 
 def _derivatives(a: Array, b: Array, R: Array, mass: Mass, *, second: bool) -> tuple[Array, Array]:
@@ -209,13 +216,13 @@ def _path(m: float, nodes: tuple[int, int]) -> tuple[Array, Array]:
     return end * (x + 1) / 2, end * w / 2
 
 
-def _two(a: Array, b: Array, rho: float) -> Mass:
+def _two(a: Array, b: Array, rho: float, owner: IntArray | None = None) -> Mass:
     """``Pr_1 Pr_2 + integral of the density's corners over correlations from 0 to rho``.
 
     At the corner (h, k) and correlation ``tanh v`` its exponent is ``-(h - k)^2 cosh^2 v / 2 - h k / (1 + tanh v)``.
     """
     if rho < 0:
-        return _two(np.stack([a[0], -b[1]]), np.stack([b[0], -a[1]]), -rho)
+        return _two(np.stack([a[0], -b[1]]), np.stack([b[0], -a[1]]), -rho, owner)
     v, w = _path(rho, NODES[2])
     exponent = np.column_stack([np.cosh(v) ** 2 / -2, -1 / (1 + np.tanh(v))])
     w = w / (2 * np.pi * np.cosh(v))
@@ -227,10 +234,10 @@ def _two(a: Array, b: Array, rho: float) -> Mass:
         corner = w @ _exp(exponent @ np.stack([(h - k) ** 2, h * k]))
         p[rows] += sign * corner
         terms[rows] += corner
-    return _summed(p, terms, a, b, np.array([[1.0, rho], [rho, 1.0]]))
+    return _summed(p, terms, a, b, np.array([[1.0, rho], [rho, 1.0]]), owner)
 
 
-def _three(a: Array, b: Array, R: Array) -> Mass:
+def _three(a: Array, b: Array, R: Array, owner: IntArray | None = None) -> Mass:
     """``Pr_k Pr_ij + integral over t from 0 to 1`` of what R_ik and R_jk bring, which are multiplied by t.
 
     With m the multiple correlation of k with i and j, and ``m t = tanh v``, ``det R = (1 - R_ij^2) / cosh^2 v``.
@@ -238,11 +245,11 @@ def _three(a: Array, b: Array, R: Array) -> Mass:
     k = int(np.argmin(np.diag(np.linalg.inv(R))))
     i, j = (int(n) for n in np.delete(np.arange(3), k))
     m = float(np.sqrt(R[k, [i, j]] @ np.linalg.solve(R[np.ix_([i, j], [i, j])], R[k, [i, j]])))
-    p = interval(a[k], b[k]).p * _two(a[[i, j]], b[[i, j]], float(R[i, j])).p
+    p = interval(a[k], b[k]).p * _two(a[[i, j]], b[[i, j]], float(R[i, j]), owner).p
     terms = p.copy()
     for pair in ((i, j, k), (j, i, k)):
         _add_pair(p, terms, a, b, R, pair, m)
-    return _summed(p, terms, a, b, R)
+    return _summed(p, terms, a, b, R, owner)
 
 
 def _add_pair(p: Array, terms: Array, a: Array, b: Array, R: Array, ijk: tuple[int, int, int], m: float) -> None:
@@ -275,14 +282,18 @@ def _exp(x: Array) -> Array:
     return np.exp(np.maximum(x, -700.0, out=x), out=x)
 
 
-def _summed(p: Array, terms: Array, a: Array, b: Array, R: Array) -> Mass:
-    """The sums p that lost few digits to their terms; from slices where they lost more."""
-    lost = np.flatnonzero((p <= CANCELLED[len(R)] * terms) | (p <= FAR))
-    p = np.minimum(p, 1.0)
-    if not lost.size:
+def _summed(p: Array, terms: Array, a: Array, b: Array, R: Array, owner: IntArray | None) -> Mass:
+    """The sums p that lost few digits to their terms; from slices where they lost more, and where that matters."""
+    lost = (p <= CANCELLED[len(R)] * terms) | (p <= FAR)
+    p = np.clip(p, 0.0, 1.0)
+    if owner is not None and lost.any():
+        place = owner - owner[0]
+        lost &= terms > HIDDEN * np.bincount(place, np.where(lost, 0.0, p))[place]
+    if not lost.any():
         return Mass(p)
     peak = np.zeros(p.size)
-    for rows in (lost[n : n + SLICED] for n in range(0, lost.size, SLICED)):
+    where = np.flatnonzero(lost)
+    for rows in (where[n : n + SLICED] for n in range(0, where.size, SLICED)):
         far = Mass.of_log(sliced(a[:, rows], b[:, rows], R, _log_probability))
         p[rows], peak[rows] = far.share, far.peak
     return Mass(p, peak)

@@ -77,7 +77,7 @@ def _prepared(prepare: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> An
     columns = ", ".join(map(str, frame.columns))
     try:
         shown = prepare(frame)
-    except Exception as problem:  # the analyst's function may fail in any way
+    except (Exception, SystemExit) as problem:  # the analyst's function may fail in any way
         raise SettingError(
             f"the predictor's input fails ({describe_error(problem)}): give a function of a data frame with the "
             f"columns {columns}"

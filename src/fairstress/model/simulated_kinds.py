@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER, ORDERED, Kind, read_kind
 from fairstress.inputs.rows import Array
 from fairstress.inputs.scales import FORMULAS
 from fairstress.model.embedding import Input
-from fairstress.options import finite
+from fairstress.options import finite, is_list
 
 Inverse = Callable[[Array], Array]
 Value = NDArray[Any]  # positions of levels, or numbers on the scale on which their equation is linear
@@ -75,7 +75,7 @@ class Variable:
         count = len(self.kind.levels)
         steps = 1 if count == 2 else shift
         if steps % count not in range(1, count):
-            raise SettingError(f"shift is {shift!r}, but '{self.name}' has {count} levels: give 1 to {count - 1}")
+            raise SettingError(f"shift is {show(shift)}, but '{self.name}' has {count} levels: give 1 to {count - 1}")
         return np.asarray((value + int(steps)) % count)
 
     def score(self, value: Value) -> Array:
@@ -136,8 +136,8 @@ def check_names(variables: Iterable[str], **given: Mapping[str, Any] | None) -> 
     for argument, values in given.items():
         for name in values or {}:
             if name not in known:
-                near = did_you_mean(str(name), known)
-                raise SettingError(f"{argument} names '{name}', which has no structural equation{near}")
+                near = did_you_mean(name, known)
+                raise SettingError(f"{argument} names {show(name)}, which has no structural equation{near}")
 
 
 # ---------------------------------------------------------------- one variable
@@ -151,7 +151,8 @@ def _kind(graph: CausalGraph, name: str, kinds: Mapping[str, Any], binary: bool)
     kind = read_kind(kinds[name], name)
     if is_protected and kind.name == NUMBER and (not kind.is_plain or kind.scale != "identity"):
         raise SettingError(
-            f"kinds says {kinds[name]!r} for the protected attribute '{name}': give 'number', 'ordered' or its levels"
+            f"kinds says {show(kinds[name])} for the protected attribute '{name}': give 'number', 'ordered' or its "
+            "levels"
         )
     return kind
 
@@ -163,7 +164,7 @@ def _number(name: str, kind: Kind, threshold: float, inverse: Inverse | None) ->
             "function}}, from the scale of the equation to the table"
         )
     if inverse is not None and not callable(inverse):
-        raise SettingError(f"inverse gives '{name}' {inverse!r}: give an increasing function of an array")
+        raise SettingError(f"inverse gives '{name}' {show(inverse)}: give an increasing function of an array")
     to_table = inverse or FORMULAS[kind.scale].inverse
     end = -np.inf if inverse else _FLOORS.get(kind.scale, -np.inf)
     if not kind.atom:
@@ -234,18 +235,18 @@ def _check_place(graph: CausalGraph, name: str, kind: Kind, protected: Kind) -> 
 
 
 def _check_levels(levels: Any, name: str) -> list[Any]:
-    if isinstance(levels, str) or not isinstance(levels, Iterable):
-        raise SettingError(f"levels gives '{name}' {levels!r}: give a list, lowest first")
+    if not is_list(levels):
+        raise SettingError(f"levels gives '{name}' {show(levels)}: give a list, lowest first")
     return list(levels)
 
 
 def _check_cuts(cuts: Sequence[float], name: str, n_levels: int) -> tuple[float, ...]:
     try:
         between = np.atleast_1d(np.asarray(cuts, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         between = np.empty(0)
     if between.ndim != 1 or not between.size or not np.isfinite(between).all() or (np.diff(between) <= 0).any():
-        raise SettingError(f"cuts gives '{name}' {cuts!r}: give one or more finite numbers, each above the last")
+        raise SettingError(f"cuts gives '{name}' {show(cuts)}: give one or more finite numbers, each above the last")
     if n_levels and between.size != n_levels - 1:
         raise SettingError(f"cuts gives '{name}' {between.size} cut(s), but it has {n_levels} levels: give one fewer")
     return tuple(between.tolist())

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.graph import CausalGraph, read_graph
 from fairstress.inputs.kinds import CATEGORY, ORDERED, Kind
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import Polynomial
 from fairstress.model.simulated_kinds import Inverse, Value, Variable, check_names, read_variables
+from fairstress.options import by_name, degree, finite, flag, is_positive, seed, whole_number
 
 Weights = Mapping[str, Mapping[Any, Any]]  # by variable and term; of a number by group by level between the two
 
@@ -134,22 +135,24 @@ def simulate(
     >>> float((truth.frame["x"] != truth.counterfactuals["x"]).mean())  # so many have another level
     0.598
     """
-    rng = np.random.default_rng(random_state)
+    graph, rng = read_graph(graph), _generator(random_state)
     ways: dict[str, Any] = {"kinds": kinds, "cuts": cuts, "levels": levels, "atoms": atoms, "inverse": inverse}
-    variables = read_variables(graph, binary=binary, **{name: given or {} for name, given in ways.items()})
+    by_variable = {name: by_name(given, name, "a dict by variable") for name, given in ways.items()}
+    variables = read_variables(graph, binary=flag(binary, "binary"), **by_variable)
     modelled = [name for name, variable in variables.items() if variable.kind.name != CATEGORY]
-    check_names(modelled, weights=weights, scales=scales, degrees=degrees)
-    _check_degrees(degrees or {})
+    own: dict[str, Any] = {"weights": weights, "scales": scales, "degrees": degrees}
+    own = {name: by_name(given, name, "a dict by variable") for name, given in own.items()}
+    check_names(modelled, **own)
     P = np.eye(len(variables)) if correlation is None else read_correlation(correlation, graph, tuple(variables))
-    deviations = {name: _scales(graph, variables, name, scales or {}) for name in variables}
+    deviations = {name: _scales(graph, variables, name, own["scales"]) for name in variables}
+    degree_of = {name: degree(value, f"the degree of '{name}'") for name, value in own["degrees"].items()}
     equations = {
-        name: _equation(graph, variables, name, degrees or {}, weights or {}, deviations[name], rng)
-        for name in variables
+        name: _equation(graph, variables, name, degree_of, own["weights"], deviations[name], rng) for name in variables
     }
-    drawn = rng.standard_normal((_count(n), len(variables))) @ np.linalg.cholesky(P).T
+    drawn = rng.standard_normal((whole_number(n, "n"), len(variables))) @ np.linalg.cholesky(P).T
     errors = {name: drawn[:, i] for i, name in enumerate(variables)}
     factual = _propagate(graph, variables, equations, errors)
-    forced = variables[graph.protected].move(factual.value[graph.protected], shift)
+    forced = variables[graph.protected].move(factual.value[graph.protected], finite(shift, "shift"))
     other = _propagate(graph, variables, equations, errors, forced, factual)
     causes = graph.parents(graph.outcome) if graph.outcome in graph.nodes else ()
     y = sum(variables[name].score(factual.value[name]) for name in causes or graph.features) + rng.standard_normal(n)
@@ -244,12 +247,16 @@ def _random_weights(embedding: Polynomial, rng: np.random.Generator) -> Array:
     return np.asarray(size * np.select([degree == 0, degree == 1], [0.0, 1.0], 0.1))
 
 
-def _given_weights(embedding: Polynomial, weights: Mapping[Any, Any], name: str) -> Array:
+def _given_weights(embedding: Polynomial, weights: Any, name: str) -> Array:
+    if not isinstance(weights, Mapping):
+        raise SettingError(f"weights gives '{name}' {show(weights)}: give a dict of terms and weights")
     for term in weights:
         if term not in embedding.terms:
             known = did_you_mean(str(term), embedding.terms) or f"; its terms are {', '.join(embedding.terms)}"
             raise SettingError(f"weights gives '{name}' the term '{term}', which its equation does not have{known}")
-    return np.array([float(weights.get(term, 0.0)) for term in embedding.terms])
+    return np.array(
+        [finite(weights.get(term, 0.0), f"the weight of '{term}' for '{name}'") for term in embedding.terms]
+    )
 
 
 def _propagate(
@@ -308,23 +315,16 @@ def _by_level(given: Any, groups: tuple[Any, ...], name: str) -> list[Any]:
     """Give what is given for each level of the protected attribute, in their order."""
     shown = ", ".join(repr(level) for level in groups)
     if not isinstance(given, Mapping) or set(given) != set(groups):
-        raise SettingError(f"'{name}' is by group: give its weights and scales by level, {shown}, not {given!r}")
+        raise SettingError(f"'{name}' is by group: give its weights and scales by level, {shown}, not {show(given)}")
     return [given[level] for level in groups]
 
 
-def _check_degrees(degrees: Mapping[str, int]) -> None:
-    for name, degree in degrees.items():
-        if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
-            raise SettingError(f"the degree of '{name}' is {degree!r}: give a whole number of at least 1")
-
-
-def _count(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise SettingError(f"n is {n!r}: give a whole number of at least 1")
-    return int(n)
+def _generator(random_state: Any) -> np.random.Generator:
+    is_generator = isinstance(random_state, np.random.Generator)
+    return random_state if is_generator else np.random.default_rng(seed(random_state))
 
 
 def _positive(value: Any, name: str) -> float:
-    if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
-        raise SettingError(f"the scale of '{name}' is {value!r}: give a positive number")
+    if not is_positive(value):
+        raise SettingError(f"the scale of '{name}' is {show(value)}: give a positive number")
     return float(value)

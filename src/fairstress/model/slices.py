@@ -1,6 +1,7 @@
 """Probabilities of rectangles by slices: a sum of positive terms, which keeps its digits where sums of corners do not.
 
-The probability is integrated over one coordinate, whose slices are rectangles of the others.
+The probability is integrated over one coordinate, whose slices are rectangles of the others. Along a thin side a few
+slices do, as of the many people who are about to change their level together.
 """
 
 from __future__ import annotations
@@ -17,13 +18,38 @@ DEPTH = 80.0  # slices end where the density is exp(-DEPTH / 2) of its largest i
 LAYER = 8.0  # standard deviations to either side in which a slice's probability rises from 0 to 1
 WIDE = 8.0  # layers of at least this half-width need no panels of their own
 SLICES = 40  # nodes of a panel of slices
+THIN = 0.05  # of a coordinate's deviation given the others: a side up to this has slices at THIN_SLICES nodes
+THIN_SLICES = 4
 
 
-def sliced(a: Array, b: Array, R: Array, log_probability: Callable[[Array, Array, Array], Array]) -> Array:
-    """``log of the integral of Pr(others | e_k = x)`` over x, by panels that end where slices rise from 0 to 1.
+LogProbability = Callable[[Array, Array, Array], Array]  # of a rectangle with one coordinate less
 
-    ``log_probability`` is that of a rectangle with one coordinate less.
-    """
+
+def sliced(a: Array, b: Array, R: Array, log_probability: LogProbability) -> Array:
+    """(r,) log probabilities, along a thin side where there is one."""
+    log_p, width = np.empty(a.shape[1]), b - a
+    least = THIN / np.sqrt(np.diag(np.linalg.inv(R)))
+    thinnest = np.where((width <= least[:, None]).any(axis=0), (width / least[:, None]).argmin(axis=0), -1)
+    for k in np.unique(thinnest):
+        rows = thinnest == k
+        some = a[:, rows], b[:, rows], R
+        log_p[rows] = _in_panels(*some, log_probability) if k < 0 else _thin(*some, int(k), log_probability)
+    return log_p
+
+
+def _thin(a: Array, b: Array, R: Array, k: int, log_probability: LogProbability) -> Array:
+    """The integral along side k, so thin that all is smooth there."""
+    nodes, w = gauss_legendre(THIN_SLICES)
+    width = b[k] - a[k]
+    x = a[k][:, None] + width[:, None] * (nodes + 1) / 2
+    row = np.repeat(np.arange(width.size), THIN_SLICES)
+    inside = log_probability(*given(a[:, row], b[:, row], R, k, x.ravel())).reshape(x.shape)
+    with np.errstate(divide="ignore"):  # a side of no width
+        return np.asarray(log_sum(inside - x**2 / 2 + np.log(w / 2)) + np.log(width) - np.log(ROOT_2PI))
+
+
+def _in_panels(a: Array, b: Array, R: Array, log_probability: LogProbability) -> Array:
+    """``log of the integral of Pr(others | e_k = x)`` over x, by panels that end where slices rise from 0 to 1."""
     k = int(np.argmin(np.abs(R - np.eye(len(R))).max(axis=0)))
     ends = _panels(a, b, R, k)
     panel, row = np.nonzero(np.diff(ends, axis=0) > 0)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
-from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit
+from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
 
@@ -57,7 +57,7 @@ class ThresholdSystem:
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
         sides = [[start] * len(P)]
-        if check_minima and self.features.penalties.any():
+        if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
         tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
         ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)

@@ -303,7 +303,7 @@ def _overlaps(
     e = np.column_stack([known[v].lower[owner] for v in C]) if C else np.zeros((owner.size, 0))
     mean = e @ K.T
     lower, upper = branches.lower[where][:, D] - mean, branches.upper[where][:, D] - mean
-    return rectangles(lower, upper, (S + S.T) / 2).log_probability
+    return rectangles(lower, upper, (S + S.T) / 2, owner=owner).log_probability
 
 
 def _parting(

@@ -186,7 +186,7 @@ def _fitted(user_predictor: UserPredictor, table: Table, show: Callable[[Array],
         fitted = fit_clone(user_predictor.model, X, y, table.weight, user_predictor.seed, two_valued=two_valued)
     except FairstressError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # a script may end by itself
         raise SettingError(
             f"predictor {user_predictor.name} cannot be fitted ({describe_error(problem)}): {_WAY_OUT}"
         ) from problem
@@ -208,7 +208,7 @@ def _checked(user_predictor: UserPredictor, answer: Callable[[], Any], count: in
         answers = np.asarray(answer(), dtype=float)
     except FairstressError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise SettingError(
             f"predictor {user_predictor.name} fails ({describe_error(problem)}): {_WAY_OUT}"
         ) from problem
@@ -282,7 +282,7 @@ def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bo
     way_out = "a row per person and a column per residual, or per feature where it looks at a data frame"
     try:
         slopes, wanted = np.asarray(gradient(shown), dtype=float), (len(Z), count)
-    except Exception as problem:  # the analyst's function may fail in any way
+    except (Exception, SystemExit) as problem:  # the analyst's function may fail in any way
         raise SettingError(
             f"the predictor's gradient fails ({describe_error(problem)}): give a function to an array, {way_out}"
         ) from problem

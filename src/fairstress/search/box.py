@@ -1,4 +1,4 @@
-"""One ascent where a box is all that limits the coordinates, as it limits the loadings of one cause."""
+"""One ascent where a box is all that limits the coordinates: loadings of one cause, correlations of small budgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairstress.model.fit import Fit
 from fairstress.search.problem import End, Problem
 
 MAX_STEPS = 100
-POLISH = 1e-3  # of the precision asked for: the last steps are cheap, and what they gain is exact
+POLISH = 1e-3  # of the precision asked for: where values are cheap so are the last steps, and their gain is exact
 
 
 def climb_box(problem: Problem, p: Array) -> End:
@@ -32,7 +32,7 @@ def climb_box(problem: Problem, p: Array) -> End:
         jac=True,
         method="L-BFGS-B",
         bounds=np.transpose([problem.members.low, problem.members.high]),
-        options={"maxiter": MAX_STEPS, "ftol": POLISH * problem.precision},
+        options={"maxiter": MAX_STEPS, "ftol": problem.precision * (1.0 if problem.claim.is_mixed else POLISH)},
     )
     end = problem.members.project(np.asarray(result.x))
     value = float(problem.values(end[None])[0])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.options import Budget, SingleCause, share
@@ -49,6 +49,11 @@ class CauseSet:
     def is_point(self) -> bool:
         """Whether the cause can act on one variable at most, which correlates nothing."""
         return bool((self.high > 0).sum() <= 1)
+
+    @property
+    def is_box(self) -> bool:
+        """Whatever the loadings within their caps, they give a correlation matrix."""
+        return True
 
     def matrix(self, p: Array) -> Array:
         """``I - diag(l^2) + l l'`` (..., m, m) of loadings (..., q)."""
@@ -152,8 +157,8 @@ def check_caps(budget: SingleCause, in_pairs: Sequence[str], variables: Sequence
             known = ", ".join(dict.fromkeys(in_pairs))
             what = "stands in no pair of the graph" if name in variables else "is no variable with an error"
             raise SettingError(
-                f"caps names {name!r}, which {what} (in pairs: {known}): name one of these, or add a pair with "
-                f"{name!r} to the graph"
+                f"caps names {show(name)}, which {what} (in pairs: {known}): name one of these, or add a pair with "
+                f"{show(name)} to the graph"
             )
 
 

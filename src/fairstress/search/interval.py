@@ -8,7 +8,7 @@ from fairstress.errors import Status
 from fairstress.inputs.rows import Array
 from fairstress.search.problem import End, Problem
 
-LATTICE = 120  # points on either side of 0, denser towards -1 and 1
+LATTICE = 60  # points on either side of 0, denser towards -1 and 1
 LEAST = 17  # points within any interval
 PEAKS = 4  # that are refined
 
@@ -27,13 +27,17 @@ def line(problem: Problem) -> tuple[Array, Array]:
     return grid[order, None], known[order]
 
 
-def peaks(problem: Problem, points: Array, values: Array) -> list[End]:
-    """The highest local maxima along the line, each refined."""
-    if values.max() <= problem.negligible:
-        return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
+def peaks(problem: Problem, points: Array, values: Array, *, on_sample: bool = False) -> list[End]:
+    """The highest local maxima along the line, each refined; values that a sample of people gave only tell where."""
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
     tops = np.flatnonzero((values > padded[:-2]) & (values >= padded[2:]))
     highest = tops[np.argsort(-values[tops], kind="stable")][:PEAKS]
+    if on_sample:
+        values = values.copy()
+        values[highest] = problem.values(points[highest])
+    if values[highest].max() <= problem.negligible:
+        best = highest[int(values[highest].argmax())]
+        return [(points[best], float(values[best]), Status.CONVERGED)]
     return [_refined(problem, points, values, int(i)) for i in highest]
 
 

@@ -21,6 +21,10 @@ class Known:
     led: list[bool] = field(default_factory=list)  # whether a surface led there
     explored: list[tuple[Array, Array]] = field(default_factory=list)  # boxes, by lower and upper ends
 
+    def copy(self) -> Known:
+        """The same for a question of its own, which tells nothing back."""
+        return Known(list(self.points), list(self.values), list(self.led), list(self.explored))
+
     def covers(self, members: Members) -> bool:
         """Whether a box was explored that holds the set and is not much wider."""
         width = members.high - members.low

@@ -53,6 +53,11 @@ class Members(Protocol):
         """Whether the set holds a single correlation."""
         ...
 
+    @property
+    def is_box(self) -> bool:
+        """Whether nothing but the smallest and the largest of each coordinate limits the set, as far as is known."""
+        ...
+
     def matrix(self, p: Array) -> Array:
         """Correlation matrices (..., m, m) of points (..., q)."""
         ...

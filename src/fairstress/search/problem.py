@@ -79,7 +79,8 @@ class Problem:
     def on_sample(self, rng: np.random.Generator) -> Problem:
         """The same problem on a sample of the rows, where there are many; Model B is fitted to all of them."""
         rows = self.claim.rows
-        if isinstance(self.functional, OfFrame) or rows.a.size <= 2 * SAMPLE:
+        looked_at = self.claim.for_changes().rows if isinstance(self.functional, OF_PREDICTIONS) else rows
+        if isinstance(self.functional, OfFrame) or looked_at.a.size <= 2 * SAMPLE:
             return self
         return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
 

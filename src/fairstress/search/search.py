@@ -52,8 +52,9 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         on_scan = problem.values(points)
         ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
     elif members.low.size == 1:
-        points, on_scan = line(problem)
-        ends = peaks(problem, points, on_scan)
+        coarse = problem.on_sample(rng)
+        points, on_scan = line(coarse)
+        ends = peaks(problem, points, on_scan, on_sample=coarse is not problem)
     else:
         # of many rows a sample tells the hills apart, and the highest are climbed with all
         coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=ROUGH)
@@ -64,21 +65,22 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
     met = _met(ends, points, on_scan)
     if coarse is not problem:
-        ends = _with_all_rows(problem, ends, inherited)
+        ends = ends if members.low.size == 1 else _with_all_rows(problem, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
 
 
-def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
+def follow(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
     """Climb from neighbouring budgets' solutions alone: as high as a search, unless another hill outgrows theirs."""
-    starts = np.array([problem.members.project(p) for p in inherited])
-    ends = _ascend_all(problem, starts)
+    coarse, starts = problem.on_sample(rng), np.array([problem.members.project(p) for p in inherited])
+    ends, values = _ascend_all(coarse, starts), coarse.values(starts)
+    n_starts, n_agreeing, met = len(ends), _agreeing(ends), _met(ends, starts, values)
+    start = starts[int(values.argmax())]
+    ends = ends if coarse is problem else _with_all_rows(problem, ends, ())
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
-    values = problem.values(starts)
-    top = int(values.argmax())
-    found = _solution(problem, end, len(ends), _agreeing(ends), (starts[top], float(values[top])))
-    return replace(found, met=_met(ends, starts, values))
+    found = _solution(problem, end, n_starts, n_agreeing, (start, float(problem.values(start[None])[0])))
+    return replace(found, met=met)
 
 
 def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
@@ -145,7 +147,7 @@ def _climbed_on(problem: Problem, end: End) -> End:
 def _ascend(problem: Problem, p: Array) -> End:
     """One ascent, with derivatives where there are any."""
     if problem.has_slopes:
-        end = climb_box(problem, p) if isinstance(problem.members, CauseSet) else climb(problem, p)
+        end = climb_box(problem, p) if problem.members.is_box else climb(problem, p)
     else:
         end = pattern_search(problem, p, FIRST if problem.precision >= ROUGH else 2 * ROUGH)
     if problem.ascended:

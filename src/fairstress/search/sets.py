@@ -9,17 +9,17 @@ and exact zeros elsewhere. Both kinds are a box and a floor under the smallest e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget, share
+from fairstress.options import LEAST_EIGENVALUE, Budget, is_list, share
 from fairstress.search.members import Position, even, free_pairs
 
 SLACK = 1e-10  # a point is kept this far inside the eigenvalue floor, so that rounding does not put it outside
@@ -47,6 +47,12 @@ class CorrelationSet:
     def is_point(self) -> bool:
         """Whether the set holds a single correlation."""
         return bool((self.high - self.low <= 0).all())
+
+    @property
+    def is_box(self) -> bool:
+        """Whether all of the box lies above the floor, as far as ``1 - lambda_max(|P - I|)``, which is less, tells."""
+        largest = self.matrix(np.maximum(np.abs(self.low), np.abs(self.high)))
+        return bool(2 - np.linalg.eigvalsh(largest)[-1] >= self.floor + SLACK)
 
     def matrix(self, p: Array) -> Array:
         """Correlation matrices (..., m, m) of points (..., q)."""
@@ -204,6 +210,7 @@ def correlation_set(budget: Budget, p_max: float, graph: CausalGraph, variables:
     p_max, pairs = share(p_max, "p_max"), free_pairs(graph, variables)
     low, high = _limits(budget, p_max, pairs, graph, variables)
     floor = budget.floor(p_max, len(pairs))
+    floor = max(floor, LEAST_EIGENVALUE) if len(pairs) > 1 else floor
     members = CorrelationSet(budget, p_max, pairs, len(variables), low, high, floor)
     if not members.contains(members.project(members.centre())):
         raise SettingError(
@@ -215,8 +222,8 @@ def correlation_set(budget: Budget, p_max: float, graph: CausalGraph, variables:
 
 def read_sizes(sizes: Any, name: str = "p_max", each: str = "p_max") -> list[float]:
     """Check the p_max of several budgets; they come in order, each once."""
-    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
-        raise SettingError(f"{name} is {sizes!r}: give a list of numbers from 0 up to, but not including, 1")
+    if not is_list(sizes):
+        raise SettingError(f"{name} is {show(sizes)}: give a list of numbers from 0 up to, but not including, 1")
     checked = sorted({share(size, each) for size in sizes})
     if not checked:
         raise SettingError(f"{name} is empty: give at least one number from 0 up to, but not including, 1")

@@ -1,0 +1,79 @@
+"""People whose predictions change alike, whatever Model B is.
+
+In ``x' - x = (phi' - phi)'w`` a term that is one parent alone gives what that parent changes by, wherever it stands;
+only terms of a higher degree look at levels. So people with the same protected attribute, in both worlds, and the same
+values in these terms change by the same amounts. Where the predictor is linear in what it looks at, so do predictions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairstress.inputs.rows import Array, IntArray, Rows, distinct
+from fairstress.model.design import Design, Equation
+from fairstress.model.embedding import Polynomial
+from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
+from fairstress.model.view import Lens, RawColumns, View
+
+WORTH = 0.5  # share of the rows that may be left for it to be worth while
+
+Places = tuple[IntArray, IntArray]  # a row of each group, and every row's group
+
+
+def changing_alike(rows: Rows, design: Design, view: Lens, predictor: AnyPredictor) -> Places | None:
+    """Rows of people whose predictions change by the same amount; None where these are hardly fewer."""
+    columns = _columns_that_matter(design) if _is_linear(view, predictor) else None
+    if columns is None:
+        return None
+    first, group = distinct(rows.a, np.column_stack([rows.a_cf, rows.x[:, columns]]))
+    return (_nearest(rows, group), group) if first.size <= WORTH * rows.a.size else None
+
+
+def _nearest(rows: Rows, group: IntArray) -> IntArray:
+    """Of each group the row with the smallest numbers: changes of large ones have fewer digits."""
+    order = np.lexsort((np.abs(rows.x).max(axis=1), group))
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    return np.asarray(order[starts])
+
+
+def gathered(rows: Rows, places: Places) -> Rows:
+    """One row for each group, of all its weight; the outcome is left behind."""
+    one, group = places
+    weight: Array = np.bincount(group, rows.weight, minlength=one.size).astype(float)
+    nothing = np.zeros_like(weight)
+    return Rows(rows.a[one], rows.a_cf[one], rows.x[one], weight, nothing, nothing)
+
+
+def _is_linear(view: Lens, predictor: AnyPredictor) -> bool:
+    """Whether a change of prediction is a weighted sum of changes of features or residuals."""
+    if not isinstance(predictor, PolynomialPredictor) or predictor.is_logistic:
+        return False
+    if max(map(sum, predictor.embedding.exponents)) > 1:
+        return False
+    if isinstance(view, RawColumns):
+        return view.sources is None and not view.others
+    return isinstance(view, View) and view.all_residuals
+
+
+def _columns_that_matter(design: Design) -> list[int] | None:
+    """Features whose levels terms of a higher degree look at; None where an embedding does not say."""
+    found: set[int] = set()
+    for equation in design.equations:
+        if equation.moves:
+            own = _in_products(equation)
+            if own is None:
+                return None
+            found |= own
+    return sorted(found)
+
+
+def _in_products(equation: Equation) -> set[int] | None:
+    """Parents that one equation multiplies with something, or looks at level by level."""
+    if not isinstance(equation.embedding, Polynomial):
+        return None
+    products = [e for e in equation.embedding.exponents if sum(e) > 1]
+    found = {k for k, level in equation.sources if level is not None}
+    for position, (k, _) in enumerate(equation.sources, start=equation.n_protected):
+        if any(e[position] for e in products):
+            found.add(k)
+    return found
