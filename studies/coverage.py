@@ -9,17 +9,20 @@ everyone's change of prediction has the same size, so that CFU in the population
 
 Beside it stands the naive bootstrap, which fits Model A and the predictor anew in each replicate.
 
-Usage: python studies/coverage.py [--sizes 2000 10000 500] [--sets 400 400 400] [--n-boot 59] [--jobs 2]
+Usage: python studies/coverage.py [--sizes 2000 10000 500] [--sets 400 400 400] [--pairs 1 3] [--n-boot 59] [--jobs 2]
 
-Prints each cell as it comes, and writes the tables in Markdown to ``coverage.md`` beside this file.
+Prints each cell as it comes, and writes the tables in Markdown to ``coverage.md`` beside this file. With
+``--keep FILE`` cells that an earlier run has left in FILE are not run again: the study takes hours, and may be stopped
+and continued.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -185,10 +188,10 @@ def one_table(cell: Cell, seed: int, n_boot: int, naive: bool) -> dict[str, floa
     return found
 
 
-def run(cell: Cell, sets: int, n_boot: int, naive: int, jobs: int) -> pd.DataFrame:
+def run(cell: Cell, seeds: range, n_boot: int, naive: int, jobs: int) -> pd.DataFrame:
     """Many tables of one cell."""
     level(cell.pairs, cell.rho)  # what forked processes find known
-    tasks = (delayed(one_table)(cell, seed, n_boot, seed < naive) for seed in range(sets))
+    tasks = (delayed(one_table)(cell, seed, n_boot, seed < naive) for seed in seeds)
     return pd.DataFrame(Parallel(n_jobs=jobs, backend="multiprocessing")(tasks))
 
 
@@ -255,6 +258,11 @@ level is reached. In brackets: by what the upper limits would have to be multipl
 tables, which is 1 for an ideal limit. "naive" is the bootstrap that fits Model A and the predictor anew.
 """
 
+FRESH = """
+Cells of one n and rho share their tables, so that they are lucky or unlucky together. Of {:,} other tables, with seeds
+from {} on:
+"""
+
 ERRORS = """
 ## Standard errors
 
@@ -265,19 +273,44 @@ free of that.
 """
 
 
-def settings(given: argparse.Namespace, seconds: float, rows: Sequence[dict[str, Any]]) -> str:
-    """What was run so far, with what."""
-    done = {row["n"] for row in rows}
-    asked = zip(given.sizes, given.sets, strict=True)
-    tables = ", ".join(f"{sets} of {n:,} people" for n, sets in asked if f"{n:,}" in done)
-    return (
-        f"- tables in each cell: {tables}; seeds from 0 on; {given.n_boot} replicates; the naive bootstrap on the "
-        f"first {given.naive} tables with 39 replicates\n"
-        f"- graph `{EDGES}` with `{PAIRS[1]}` or `{PAIRS[3]}`; degrees 1; population of {POPULATION:,} quasi-random "
-        "people\n"
-        f"- fairstress {fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python "
-        f"{platform.python_version()}, {given.jobs} cores, {seconds / 60:.0f} minutes\n"
-    )
+class Study:
+    """Cells by name, with the seconds that each took, kept in a file if one is given."""
+
+    def __init__(self, keep: Path | None) -> None:
+        self.keep = keep
+        self.cells: dict[str, dict[str, Any]] = json.loads(keep.read_text()) if keep and keep.exists() else {}
+
+    def add(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
+        """A cell, made unless it is known."""
+        if name in self.cells:
+            return
+        start = time.perf_counter()
+        row = make()
+        self.cells[name] = {"row": row, "seconds": time.perf_counter() - start}
+        print(f"{self.cells[name]['seconds']:6.0f} s ", *row.values(), sep=" | ", flush=True)
+        if self.keep:
+            self.keep.write_text(json.dumps(self.cells, indent=1))
+
+    def text(self, given: argparse.Namespace) -> str:
+        """All tables in Markdown, with what was run."""
+        rows = [cell["row"] for name, cell in self.cells.items() if name.startswith("Cell")]
+        fresh = [cell["row"] for name, cell in self.cells.items() if name.startswith("fresh")]
+        in_order = sorted(rows, key=lambda row: (int(row["n"].replace(",", "")), row["pairs"]))
+        minutes = sum(cell["seconds"] for cell in self.cells.values()) / 60
+        tables = zip(given.sizes, given.sets, strict=True)
+        known = {row["n"] for row in rows}
+        sets = ", ".join(f"{sets} of {n:,} people" for n, sets in tables if f"{n:,}" in known)
+        settings = (
+            f"- tables in each cell: {sets}; seeds from 0 on; {given.n_boot} replicates; the naive bootstrap on the "
+            f"first {given.naive} tables with 39 replicates\n"
+            f"- graph `{EDGES}` with `{PAIRS[1]}` or `{PAIRS[3]}`; degrees 1; population of {POPULATION:,} "
+            "quasi-random people\n"
+            f"- fairstress {fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python "
+            f"{platform.python_version()}, {given.jobs} cores, {minutes:.0f} minutes\n"
+        )
+        others = f"{FRESH.format(given.fresh, given.sets[0])}\n{markdown(fresh)}\n" if fresh else ""
+        errors = markdown([self.cells["errors"]["row"]])
+        return f"{WORDS}\n{settings}\n{markdown(in_order)}\n{others}{ERRORS}\n{errors}\n"
 
 
 def main() -> None:
@@ -285,22 +318,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 10_000, 500], help="people in a table")
     parser.add_argument("--sets", type=int, nargs="+", default=[400, 400, 400], help="tables of each cell, by size")
+    parser.add_argument("--pairs", type=int, nargs="+", default=[1, 3], choices=list(PAIRS), help="confounded pairs")
     parser.add_argument("--n-boot", type=int, default=59, help="replicates")
     parser.add_argument("--naive", type=int, default=100, help="tables on which the naive bootstrap is tried too")
+    parser.add_argument(
+        "--fresh", type=int, default=0, help="other tables of the first size, with rho 0 and three pairs"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    given, start, rows = parser.parse_args(), time.perf_counter(), []
-    errors = [standard_errors(Cell(n, 1, 0.2, 0.0), 400, 400, given.jobs) for n in (2_000,)]
-    print(markdown(errors), flush=True)
+    parser.add_argument("--keep", type=Path, help="a file of cells: those in it are not run again, new ones join it")
+    given = parser.parse_args()
     tables = dict(zip(given.sizes, given.sets, strict=True))
-    for n, pairs, rho, penalty in product(given.sizes, (1, 3), (0.0, 0.2), (0.0, None)):
+    study = Study(given.keep)
+    study.add("errors", lambda: standard_errors(Cell(2_000, 1, 0.2, 0.0), 400, 400, given.jobs))
+    for n, pairs, rho, penalty in product(given.sizes, given.pairs, (0.0, 0.2), (0.0, None)):
         cell = Cell(n, pairs, rho, penalty)
-        found = run(cell, tables[n], given.n_boot, given.naive if pairs == 1 else 0, given.jobs)
-        rows.append(row_of(cell, found))
-        seconds = time.perf_counter() - start
-        print(f"{seconds:6.0f} s ", *rows[-1].values(), sep=" | ", flush=True)
-        in_order = sorted(rows, key=lambda row: int(row["n"].replace(",", "")))
-        text = f"{WORDS}\n{settings(given, seconds, rows)}\n{markdown(in_order)}\n{ERRORS}\n{markdown(errors)}\n"
-        (HERE / "coverage.md").write_text(text)
+        naive = given.naive if pairs == 1 else 0
+        seeds = range(tables[n])
+        study.add(str(cell), lambda: row_of(cell, run(cell, seeds, given.n_boot, naive, given.jobs)))  # noqa: B023
+        (HERE / "coverage.md").write_text(study.text(given))
+    for n, pairs, rho, penalty in product(given.sizes[:1] if given.fresh else (), (3,), (0.0,), (None,)):
+        cell, seeds = Cell(n, pairs, rho, penalty), range(tables[n], tables[n] + given.fresh)
+        study.add(f"fresh {cell}", lambda: row_of(cell, run(cell, seeds, given.n_boot, 0, given.jobs)))  # noqa: B023
+        (HERE / "coverage.md").write_text(study.text(given))
 
 
 if __name__ == "__main__":
