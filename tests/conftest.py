@@ -191,6 +191,8 @@ def hostile_results(hostile_audit: fs.Audit, made_once) -> dict[str, Any]:
             threshold=0.5,
             search=fs.Search(starts=1),
             thorough=True,
+            people=True,
+            labels=True,
         )
         return report_results(data, source={"file": "<u>file</u>.csv"})
 

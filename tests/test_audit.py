@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fairstress as fs
-from fairstress.errors import SettingError, Status
+from fairstress.errors import DataError, SettingError, Status
 from fairstress.threads import one_thread
 
 PAIR = ("ugpa", "lsat")
@@ -164,3 +164,52 @@ def test_refitted_on_the_scale_of_log_odds_it_stays_there():
     again = audit.refit(penalty=audit.settings.penalty)
     assert again.settings.predictor_scale == "log-odds"
     assert again.cfu(P) == pytest.approx(audit.cfu(P), rel=1e-9)
+
+
+# ---------------------------------------------------------------- some of the rows
+
+
+KEPT = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+
+
+@pytest.fixture(scope="module")
+def three_groups():
+    rng = np.random.default_rng(0)
+    a = rng.choice(["red", "green", "blue"], 120)
+    x = (a == "green") + rng.standard_normal(120)
+    frame = pd.DataFrame({"a": a, "x": x, "z": x + rng.standard_normal(120)})
+    return frame.assign(y=frame["z"] + rng.standard_normal(120))
+
+
+@pytest.mark.parametrize("groups", [["red"], ["red", "blue"]])
+def test_rows_of_which_a_group_is_missing_are_refused(three_groups, groups):
+    audit = fs.Audit.fit(three_groups, KEPT, max_degree=1, penalty=1)
+    with pytest.raises(DataError, match=r"keep leaves nobody of the group '(green|blue)' of 'a', so that there"):
+        audit.refit(keep=three_groups["a"].isin(groups))
+    held = fs.Audit.fit(three_groups, KEPT, max_degree=1, penalty=1, holdout=0.5, random_state=0)
+    with pytest.raises(DataError, match="keep leaves nobody of the group"):
+        held.refit(keep=three_groups["a"].isin(groups))
+
+
+def test_one_group_alone_is_refused_with_a_hidden_cause_behind_it_too(law_frame):
+    """What its parents tell of it is beside the point."""
+    graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+    some = law_frame[:400]
+    audit = fs.Audit.fit(some, graph, max_degree=1, penalty=1)
+    with pytest.raises(DataError, match="keep leaves nobody of the group 'non-White' of 'race'"):
+        audit.refit(keep=some["race"] == "White")
+
+
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_rows_that_are_all_alike_in_a_column_are_refused(three_groups, column):
+    table = three_groups.assign(**{column: three_groups[column].round()})
+    audit = fs.Audit.fit(table, KEPT, max_degree=1, penalty=1, kinds={"x": "number"})
+    with pytest.raises(DataError, match=f"keep leaves people who all have the same '{column}': keep others, too"):
+        audit.refit(keep=table[column] == 0)
+
+
+def test_rows_with_one_value_of_a_numeric_attribute_are_refused(three_groups):
+    table = three_groups.assign(a=np.arange(120) % 7)
+    audit = fs.Audit.fit(table, KEPT, max_degree=1, penalty=1)
+    with pytest.raises(DataError, match="keep leaves people who all have the same 'a'"):
+        audit.refit(keep=table["a"] == 3)

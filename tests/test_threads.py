@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize
+from sklearn.linear_model import LinearRegression
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
 import fairstress as fs
+from fairstress import threads as threads_module
+from fairstress.claim.claim import Claim
 from fairstress.model.embedding import Polynomial
 from fairstress.threads import one_thread
 
@@ -242,3 +245,106 @@ def test_the_limit_is_lifted_when_something_fails_inside(audit):
         audit.bounds(fails, 0.2)
     assert found == {1}
     assert threads() == {BEFORE}
+
+
+def test_who_is_not_let_in_does_not_keep_the_limit_for_good(monkeypatch):
+    def fails(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threads_module._controller, "limit", fails)
+        with pytest.raises(KeyboardInterrupt), one_thread:
+            pass
+    with one_thread:
+        assert threads() == {1}
+    assert threads() == {BEFORE}
+
+
+# ---------------------------------------------------------------- one audit, several threads
+
+
+TOGETHER = 4
+ASKED = {
+    "cfu": lambda audit: audit.cfu(P),
+    "cfu of a baseline": lambda audit: audit.cfu(P, baseline="blind"),
+    "gradient": lambda audit: audit.gradient(P).tolist(),
+    "people": lambda audit: audit.people(P).to_frame()["cfu"].tolist(),
+    "bounds of an effect": lambda audit: [end.value for end in audit.bounds(audit.effect("z"), 0.2)],
+    "worst_case": lambda audit: audit.worst_case(0.2, search=fs.Search(starts=1)).value,
+}
+
+
+def at_once(ask):
+    """What several threads are told that ask at the same moment."""
+    start, answers, failures = threading.Barrier(TOGETHER), [], []
+
+    def run() -> None:
+        try:
+            start.wait(60)
+            answers.append(ask())
+        except BaseException as problem:  # which a thread would keep to itself
+            failures.append(problem)
+
+    asking = [threading.Thread(target=run, daemon=True) for _ in range(TOGETHER)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(300)
+    assert not failures
+    return answers
+
+
+@pytest.fixture(scope="module")
+def levelled():
+    return fs.datasets.simulate(TWO_PAIRS, 60, kinds={"x": [0, 1, 2]}, random_state=0).frame
+
+
+@pytest.fixture
+def meeting(monkeypatch):
+    """All threads that work out a claim's people for the first time are at it together."""
+    met, work_out = threading.Barrier(TOGETHER), Claim._factual
+
+    def together(self, block):
+        if threading.current_thread() is not threading.main_thread():
+            with suppress(threading.BrokenBarrierError):
+                met.wait(5)
+        return work_out(self, block)
+
+    monkeypatch.setattr(Claim, "_factual", together)
+
+
+@pytest.mark.parametrize("question", [*ASKED, "cfu with levels", "gradient with levels"])
+def test_threads_that_ask_a_new_audit_at_once_are_told_what_one_alone_is(frame, levelled, meeting, question):
+    ask, table = ASKED[question.removesuffix(" with levels")], levelled if "with levels" in question else frame
+    alone, shared = (fs.Audit.fit(table, TWO_PAIRS, **SETTINGS) for _ in range(2))
+    expected = ask(alone)
+    assert at_once(lambda: ask(shared)) == [expected] * TOGETHER
+    assert ask(shared) == expected  # nor was anything spoilt for later
+    assert threads() == {BEFORE}
+
+
+def test_threads_that_ask_about_a_users_model_at_once_lift_the_limit(frame, meeting):
+    alone, shared = (fs.Audit.fit(frame, ONE_PAIR, predictor=LinearRegression(), **SETTINGS) for _ in range(2))
+    assert at_once(lambda: shared.cfu(P)) == [alone.cfu(P)] * TOGETHER
+    assert threads() == {BEFORE}
+
+
+def test_a_value_that_another_thread_forgets_meanwhile_is_found_anew(levelled):
+    class Forgetful(dict):
+        def __contains__(self, key):
+            there = super().__contains__(key)
+            self.clear()
+            return there
+
+    audit = fs.Audit.fit(levelled, TWO_PAIRS, **SETTINGS)
+    expected = audit.cfu(P)
+    object.__setattr__(audit.fitted.claim, "_values", Forgetful(audit.fitted.claim._values))
+    assert audit.cfu(P) == expected
+
+
+def test_breaking_points_of_one_curve_do_not_hear_of_each_other(levelled):
+    """What one of them finds on its way would come between the points and the values of another."""
+    curve = fs.Audit.fit(levelled, TWO_PAIRS, **SETTINGS).curve([0, 0.2], search=fs.Search(starts=1))
+    before = {key: len(one.points) for key, one in curve.solve.known.items()}
+    assert 0 < curve.breaking_point(0.9 * curve.points[-1].value).p_max < 0.2
+    assert {key: len(one.points) for key, one in curve.solve.known.items()} == before

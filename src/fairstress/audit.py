@@ -52,13 +52,12 @@ from fairstress.claim.spec import (
     MAX_MEMORY,
     Settings,
     check_scale,
-    read_degree,
     read_degrees,
     read_mixed,
     read_ordered_residuals,
     read_penalties,
 )
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.functionals.cfu import CFU, evaluate_cfu, group_cfu
 from fairstress.functionals.decisions import EITHER, flips
 from fairstress.functionals.effects import TOTAL, coefficient, effect
@@ -66,17 +65,27 @@ from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.data import read_table
 from fairstress.inputs.folds import Folds
-from fairstress.inputs.frames import column_names
-from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.frames import as_array, column_names, in_order
+from fairstress.inputs.graph import CausalGraph, read_graph
 from fairstress.inputs.rows import Array
-from fairstress.model.embedding import EmbeddingFactory, Polynomial
+from fairstress.model.embedding import EmbeddingFactory, read_embedding
 from fairstress.model.handed_in import read_user_predictor
 from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
 from fairstress.model.shown import DIGITS, raw_frame
 from fairstress.model.view import RawColumns
-from fairstress.options import Budget, Predictor, Robust, Search, read_predictor, read_robust, read_wording
+from fairstress.options import (
+    SMALLEST_GROUP,
+    Budget,
+    Predictor,
+    Robust,
+    Search,
+    read_predictor,
+    read_robust,
+    read_wording,
+)
 from fairstress.progress import Progress, Watch, as_callback, watching
 from fairstress.resampling import N_BOOT, Bootstrap
+from fairstress.saving import check_target
 from fairstress.threads import one_thread
 
 if TYPE_CHECKING:
@@ -291,6 +300,7 @@ class Audit:
         >>> audit.settings.degrees
         {'ugpa': 1, 'lsat': 2}
         """
+        graph = read_graph(graph)
         option, seed = read_predictor(predictor), options.seed(random_state)
         own = read_user_predictor(option, graph, seed)
         constant = options.flag(penalise_constant, "penalise_constant")
@@ -314,11 +324,11 @@ class Audit:
         settings = Settings(
             degrees=read_degrees(degrees, graph),
             given_degrees=frozenset(degrees or {}),
-            penalty=None if penalty is None else options.not_negative(penalty, "penalty"),
-            predictor_degree=_optional(read_degree, predictor_degree, "predictor_degree"),
-            predictor_penalty=_optional(options.not_negative, predictor_penalty, "predictor_penalty"),
+            penalty=None if penalty is None else options.penalty(penalty, "penalty"),
+            predictor_degree=_optional(options.degree, predictor_degree, "predictor_degree"),
+            predictor_penalty=_optional(options.penalty, predictor_penalty, "predictor_penalty"),
             penalise_constant=constant,
-            max_degree=read_degree(max_degree, "max_degree"),
+            max_degree=options.degree(max_degree, "max_degree"),
             given_predictor_degree=predictor_degree is not None,
             max_memory=options.read_bytes(max_memory, "max_memory"),
             penalties=read_penalties(penalties),
@@ -328,7 +338,7 @@ class Audit:
             random_state=seed,
             predictor_scale=check_scale(option.scale, table),
             measure=read_measure(measure),
-            embedding=embedding or Polynomial.of,
+            embedding=read_embedding(embedding),
             user_predictor=own,
             wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
@@ -512,8 +522,8 @@ class Audit:
         0.0
         """
         given = None if degrees is None else read_degrees(degrees, self.graph)
-        changed = None if penalty is None else options.not_negative(penalty, "penalty")
-        rows = None if keep is None else _read_keep(keep)
+        changed = None if penalty is None else options.penalty(penalty, "penalty")
+        rows = None if keep is None else _read_keep(in_order(keep, self.fitted.table.index, "keep"))
         fitted = refit(self.fitted, degrees=given, penalty=changed, keep=rows)
         return self if fitted is self.fitted else replace(self, fitted=fitted)
 
@@ -610,7 +620,7 @@ class Audit:
         """
         replicator = Replicator.of(self.fitted, bands, random_state)
         if replicator is None:
-            raise SettingError(f"bands is {bands!r}: give a number of replicates, or a Bootstrap value")
+            raise SettingError(f"bands is {show(bands)}: give a number of replicates, or a Bootstrap value")
         known = (
             CFU(name=self.settings.measure.title) if functional is None else read_functional(self.fitted, functional)
         )
@@ -1436,7 +1446,9 @@ class Audit:
         columns: Any = None,
         bands: Bootstrap | int | None = None,
         thorough: bool = False,
+        people: bool = False,
         labels: bool = False,
+        smallest_group: int = SMALLEST_GROUP,
         source: Mapping[str, str] | None = None,
         progress: Watch = None,
     ) -> ReportData:
@@ -1475,10 +1487,17 @@ class Audit:
             value; default none.
         thorough
             Whether to ask the same question with other degrees, penalties, seeds and halves of the rows too, and what
-            one hidden cause would have to explain where people have several counterfactual worlds; default False, since
-            it takes several times as long.
+            one hidden cause would have to explain where people have several counterfactual worlds, and to search the
+            worst case within each size of the curve; default False, since it takes several times as long: about five
+            sizes are searched, and between them the worst case is followed from both sides.
+        people
+            Whether the page and saved results show the people whose predictions move most, with their features;
+            default False, since that may tell who they are.
         labels
-            Whether to show the labels of the rows that move most, default False; they may name people.
+            Whether they show their row labels too, which may name them; default False.
+        smallest_group
+            How many people a mean, share or quantile on the page and in saved results is about at least, default 10;
+            groups of fewer, and those by which theirs could be told, are left out. 1 leaves out nothing.
         source
             ``file`` and ``sha256`` of the data, for the record; default none.
         progress
@@ -1499,12 +1518,12 @@ class Audit:
         <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003933; summary() says more>
         """
         from fairstress.report.data import collect
-        from fairstress.report.html.page import check_path, write_page
+        from fairstress.report.html.page import write_page
         from fairstress.report.json import report_results
 
-        labels = options.flag(labels, "labels")
+        sharing = options.Sharing(people, labels, smallest_group)
         if path is not None:
-            check_path(path)
+            check_target(path, "the report")
         data = collect(
             self,
             p_max,
@@ -1519,10 +1538,11 @@ class Audit:
             columns=columns,
             bands=bands,
             thorough=thorough,
+            sharing=sharing,
             progress=as_callback(progress),
         )
         if path is not None:
-            write_page(path, report_results(data, source=source), labels=labels)
+            write_page(path, report_results(data, source=source), people=people, labels=labels)
         return data
 
     def to_markdown(self) -> str:
@@ -1577,7 +1597,7 @@ class Audit:
 
 def _read_keep(keep: ArrayLike) -> NDArray[np.bool_]:
     """Read one truth value per row."""
-    rows = np.asarray(keep)
+    rows = as_array(keep)
     if rows.dtype != np.bool_:
         raise SettingError(f"keep holds values of type {rows.dtype}: give True or False for each row")
     return rows

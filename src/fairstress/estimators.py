@@ -23,15 +23,15 @@ from sklearn.utils.validation import (
 
 from fairstress.audit import Audit
 from fairstress.claim.evaluate import predict_people
-from fairstress.errors import DataError, SettingError
+from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.data import CLASSES, NUMBER
-from fairstress.inputs.frames import check_unique, column_names
+from fairstress.inputs.frames import as_array, check_unique, column_names
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
 from fairstress.inputs.supervised import check_people, graph_of, kinds_of_array
 from fairstress.model.embedding import EmbeddingFactory
-from fairstress.options import LOG_ODDS, Predictor, Robust
+from fairstress.options import LOG_ODDS, Predictor, Robust, is_list
 
 
 class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
@@ -150,7 +150,8 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
             settings["kinds"] = kinds_of_array(self.kinds, graph)
         if self.robust is not None and outcome_type == CLASSES:
             settings["predictor"] = Predictor(scale=LOG_ODDS)  # where a robust predictor can be found
-        weights: dict[str, Any] = {"sample_weight": sample_weight, "outcome_type": outcome_type}
+        by_position = None if sample_weight is None else np.asarray(sample_weight)  # as scikit-learn takes X and y
+        weights: dict[str, Any] = {"sample_weight": by_position, "outcome_type": outcome_type}
         self.audit_ = Audit.fit(with_outcome, graph, **weights, **settings, progress=False)
         self.graph_ = graph
         return self
@@ -173,7 +174,10 @@ class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):
         """Give an array's columns the names that the parameters say, or that the fit saw."""
         if nw.dependencies.is_polars_lazyframe(X):
             raise DataError("X is a LazyFrame, whose rows are not there yet: collect it first")
-        values = validate_data(self, X, reset=reset, dtype=np.float64)
+        try:
+            values = validate_data(self, X, reset=reset, dtype=np.float64)
+        except OverflowError as problem:
+            raise DataError(f"X holds a number that is too large ({problem}): give it in another unit") from None
         if reset:
             self._names = _names_of_array(self.columns, values.shape[1])
         return pd.DataFrame(values, columns=list(self._names))
@@ -351,7 +355,7 @@ class CounterfactuallyFairClassifier(ClassifierMixin, _CounterfactuallyFair):
 
 def _splits(cv: Any, y: NDArray[Any]) -> Any:
     """Let a splitter split; leave all else to `Audit.fit`."""
-    if isinstance(cv, str) or not hasattr(cv, "split"):
+    if isinstance(cv, str | bytes) or not hasattr(cv, "split"):
         return cv
     return list(cv.split(np.zeros((y.size, 1)), y))
 
@@ -359,6 +363,8 @@ def _splits(cv: Any, y: NDArray[Any]) -> Any:
 def _names_of_array(columns: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if columns is None:
         return tuple(f"x{i}" for i in range(count))
+    if not is_list(columns):
+        raise SettingError(f"columns is {show(columns)}: give a list of names, one for each column of X")
     names = tuple(str(name) for name in columns)
     if len(names) != count:
         raise SettingError(f"columns has {len(names)} names, but X has {count} columns: give one name for each")
@@ -377,7 +383,7 @@ def _read_outcome(estimator: Any, y: Any) -> NDArray[Any]:
 def _as_numbers(y: NDArray[Any]) -> Array:
     try:
         return y.astype(float)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise DataError(f"y holds something that is not a number ({problem}): give one number per row") from None
 
 
@@ -389,7 +395,7 @@ def _two_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[An
             f"Only binary classification is supported. The type of the target is multiclass: y has {classes.size} "
             "classes; merge classes, or fit one class against the rest"
         )
-    weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight)
+    weight = np.ones(y.size) if sample_weight is None else as_array(sample_weight)
     numbers = weight.shape == y.shape and np.issubdtype(weight.dtype, np.number)  # `Audit.fit` refuses all else
     counted = np.unique(y[weight > 0]) if numbers and weight.any() else classes
     if counted.size == 1:

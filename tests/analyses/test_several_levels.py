@@ -168,6 +168,46 @@ def test_several_protected_columns_are_one_attribute_of_their_combinations(frame
     assert "a & s" in joint.counterfactuals({})
 
 
+def test_combinations_that_read_alike_are_not_taken_for_one(frame):
+    """("p & q", "r") and ("p", "q & r") are two groups, whatever they are called."""
+    own = pd.Series(["p & q", "p"] * 450), pd.Series(["r", "q & r"] * 450)
+    graph = fs.CausalGraph.parse("a -> x; s -> x -> z; x <-> z", protected=("a", "s"), outcome="y")
+    alike = frame.assign(a=own[0], s=own[1])
+    refused = r"the combinations \('p & q', 'r'\) and \('p', 'q & r'\) of the protected columns both read 'p & q & r'"
+    with pytest.raises(DataError, match=refused):
+        fs.Audit.fit(alike, graph, **OPTIONS)
+    known = alike.assign(a=alike["a"].replace("p & q", "other"))
+    model = fs.CounterfactuallyFairRegressor(graph, max_degree=1).fit(known.drop(columns="y"), known["y"])
+    with pytest.raises(DataError, match="both read 'p & q & r': rename a level so that none of them contains ' & '"):
+        model.predict(alike.drop(columns="y"))
+    assert np.isfinite(model.predict(known.drop(columns="y"))).all()
+
+
+@pytest.mark.parametrize("column", ["a", "s"])
+def test_lists_in_one_of_several_protected_columns_are_refused(frame, column):
+    graph = fs.CausalGraph.parse("a -> x; s -> x -> z; x <-> z", protected=("a", "s"), outcome="y")
+    lists = frame.assign(**{"s": np.where(np.arange(900) % 2, "f", "m"), column: [[i % 2] for i in range(900)]})
+    with pytest.raises(DataError, match=f"column '{column}' holds lists or records"):
+        fs.Audit.fit(lists, graph, **OPTIONS)
+
+
+@pytest.mark.parametrize("level", [["red"], np.array(["red", "blue"]), {"red": 1}, pd.NA])
+def test_what_cannot_be_a_level_is_refused_wherever_one_is_named(frame, audit, level):
+    with pytest.raises(SettingError, match="is not a level of 'a': give 'blue', 'green' or 'red'"):
+        fs.Audit.fit(frame, GRAPH, reference=level, **OPTIONS)
+    with pytest.raises(SettingError, match="is not a level of 'a'"):
+        fs.Audit.fit(frame, GRAPH, contrast=[level], **OPTIONS)
+    for ask in (audit.cfu_of_group, lambda one: audit.flips(0, group=one), lambda one: audit.effect("x", level=one)):
+        with pytest.raises(SettingError, match="is not a level of 'a'"):
+            ask(level)
+    with pytest.raises(SettingError, match="is not a feature"):
+        audit.effect(level)
+    with pytest.raises(SettingError, match="is not a level of 'x': it is a number and has none"):
+        audit.effect("x", of=level, level="blue")
+    with pytest.raises(SettingError, match="the equation of 'x' has no term"):
+        audit.coefficient("x", level)
+
+
 def test_what_cannot_be_a_protected_attribute_is_refused(frame):
     pair = fs.CausalGraph.parse("a -> x -> z; x <-> z; a <-> z", protected="a", outcome="y")
     refused = r"a pair names 'a', which has 3 levels without an order: .* merge levels, .* or remove its '<->'"

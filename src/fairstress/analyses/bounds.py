@@ -11,7 +11,7 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import Functional
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.functionals.frame import OfFrame
 from fairstress.model.named import counterfactual_frame
 from fairstress.progress import Progress, Steps
@@ -54,7 +54,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
         return functional
     if not callable(functional):
         raise SettingError(
-            f"functional is {functional!r}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
+            f"functional is {show(functional)}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
             "or a function of the frame of counterfactuals"
         )
     claim = fitted.whole

@@ -17,7 +17,7 @@ import pandas as pd
 from fairstress.analyses.bands.maxima import with_limits
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.check import Verdict as CheckVerdict
-from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as, comparing, first_reached, moved
+from fairstress.analyses.curve import BreakingPoint, Curve, comparing, first_reached, moved, reached_by, upwards
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import of_everyone, shares_at
 from fairstress.analyses.groups import mean_predictions_at
@@ -38,7 +38,7 @@ from fairstress.progress import Steps
 BLIND = "blind"  # the baseline that leaves the protected attribute out
 CAP = 0.9  # share of the protected attribute's error that a strong cause of it may explain
 LARGEST_SHARE = 0.9  # of every error, up to which one hidden cause is tried
-SEARCHED = 5  # budgets at which predictors are compared by a search of their own, about
+SEARCHED = 5  # budgets of a curve that are searched in full, about; those between are followed
 FEW_SIZES = 4  # budgets at which predictors are compared where each search takes long
 QUICK = (0.0, 0.2, 0.4, 0.6)  # budgets of a summary
 SHARES = (0.1, 0.3, 0.6, LARGEST_SHARE)
@@ -200,27 +200,10 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
         for _ in sizes:
             steps()
         return None, _compared(fitted, curve.points[:1])
-    compare.explore(sizes[-1])
-    points = _along(compare, sizes, steps)
+    points = [point for point, _ in upwards(sizes, compare, steps, SEARCHED)]
     rough = SLOW_PRECISION if fitted.claim.is_mixed else None  # where each search takes long, with derivatives, too
     found = first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator, rough)
     return found, _compared(fitted, points)
-
-
-def _along(compare: Solver, sizes: Sequence[float], steps: Steps) -> list[WorstCase]:
-    """The worst comparison within ascending budgets: some are searched, those between are followed from both sides."""
-    every = max(1, len(sizes) // SEARCHED) if compare.follows else 1
-    found: dict[float, WorstCase] = {}
-    for size in [*sizes[:-1:every], sizes[-1]]:
-        found[size] = compare(size, list(found.values())[-1:])
-    points: list[WorstCase] = []
-    for size in steps.each(sizes):
-        if size not in found:
-            larger = next(found[other] for other in sizes if other > size and other in found)
-            followed = compare.follow(size, [points[-1], larger])
-            found[size] = followed if followed.value >= points[-1].value else moved(points[-1], size, followed)
-        points.append(found[size])
-    return points
 
 
 def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:
@@ -259,18 +242,15 @@ def _with_limit(curve: Curve, worst: WorstCase) -> WorstCase:
 
 def _causes(fitted: Fitted, solve: Solver) -> Causes:
     """How much one hidden cause would have to explain."""
-    equal = _share(fitted, SingleCause(), solve)
+    search = replace(solve.search, method=SEARCH)  # the paper's Algorithm 1 has no form for one cause
+    compare = comparing(BLIND, replace(solve, budget=SingleCause(), search=search), fitted.context)
+    equal = reached_by(BLIND, SHARES, compare, fitted.context, Steps(0))
     assert equal.worst is not None
     found = Causes(equal.worst.clique, equal.p_max, equal.worst.can_touch_all)
     if not fitted.graph.confounds_protected:
         return found
-    capped = _share(fitted, SingleCause(caps={fitted.graph.protected: CAP}), solve)
+    capped_compare = replace(compare, budget=SingleCause(caps={fitted.graph.protected: CAP}))  # which knows its values
+    capped = reached_by(BLIND, SHARES, capped_compare, fitted.context, Steps(0))
     assert capped.worst is not None
     factor = equal.worst.observed_factor
     return replace(found, capped=capped.p_max, capped_on=capped.worst.clique, cap=CAP, observed_factor=factor)
-
-
-def _share(fitted: Fitted, budget: SingleCause, solve: Solver) -> BreakingPoint:
-    search = replace(solve.search, method=SEARCH)  # the paper's Algorithm 1 has no form for one cause
-    asked = replace(solve, budget=budget, search=search, along_line={}, known={})
-    return as_unfair_as(BLIND, SHARES, asked, fitted.context, Steps(0))

@@ -13,12 +13,12 @@ from fairstress.analyses.tabular import Shown
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Context
 from fairstress.claim.evaluate import evaluate_many
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import is_positive
+from fairstress.options import is_list, is_positive
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def read_axis(grid: Iterable[float] | None) -> list[float]:
     """Check one side of the grid, in rising order; 31 points from -0.9 to 0.9 without one."""
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.9, 0.9, 31).tolist()]
+    if not is_list(grid):
+        raise SettingError(f"grid is {show(grid)}: give a list of correlations")
     points = sorted({check_correlation(p, "the grid") for p in grid})
     if len(points) < 2:
         raise SettingError(f"the grid has {len(points)} correlations: give at least two")
@@ -124,7 +126,7 @@ def contour(
 ) -> Contour:
     """Evaluate the claim wherever two pairs' correlations leave P, otherwise as ``held`` (m, m), above the floor."""
     if not (is_positive(floor) and floor < 1):
-        raise SettingError(f"min_eigenvalue is {floor!r}: give a number between 0 and 1")
+        raise SettingError(f"min_eigenvalue is {show(floor)}: give a number between 0 and 1")
     graph, names = fitted.graph, fitted.variables
     positions = read_pair(first, graph, names), read_pair(second, graph, names)
     pairs = tuple((names[j], names[k]) for j, k in positions)

@@ -20,11 +20,11 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context, read_baseline
 from fairstress.claim.evaluate import evaluate_many
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget, is_positive, share
+from fairstress.options import Budget, is_positive, share, word
 from fairstress.progress import Progress, Steps, Watch, watching
 from fairstress.search.sets import read_sizes
 
@@ -164,13 +164,14 @@ class Curve(Tabular):
         >>> round(audit.curve([0, 0.1, 0.2]).breaking_point(0.02).p_max, 3)
         0.055
         """
+        solve = self.solve.apart()
         with watching(progress, "breaking point") as heard:
             steps, sizes = Steps(len(self.points) + SEARCHES, heard), [point.p_max for point in self.points]
             if read_definition(level, definition) == SAME_P:
-                first = as_unfair_as(str(level), sizes, self.solve, self.context, steps, self.replicator)
+                first = as_unfair_as(str(level), sizes, solve, self.context, steps, self.replicator)
             else:
                 target = read_level(level, self.context)
-                first = _reaching(target, self.points, self.solve, steps, self.replicator)
+                first = _reaching(target, self.points, solve, steps, self.replicator)
                 first = _beside(first, level, self.context)
             steps.finish()
         return first
@@ -219,11 +220,20 @@ class Curve(Tabular):
 
 
 def curve(
-    fitted: Fitted, p_max: Any, solve: Solver, progress: Progress | None = None, replicator: Replicator | None = None
+    fitted: Fitted,
+    p_max: Any,
+    solve: Solver,
+    progress: Progress | None = None,
+    replicator: Replicator | None = None,
+    *,
+    searched: int | None = None,
 ) -> Curve:
-    """Search from the smallest budget upwards, each search starting also from the solution of the one before."""
+    """Search from the smallest budget upwards, each search starting also from the solution of the one before.
+
+    Of ``searched`` budgets, about; those between are followed. Default: each is searched.
+    """
     sizes = read_sizes(p_max)
-    points, own = zip(*_upwards(sizes, solve, Steps(len(sizes), progress)), strict=True)
+    points, own = zip(*upwards(sizes, solve, Steps(len(sizes), progress), searched), strict=True)
     without = None
     if fitted.beside is not None:
         P = np.array([point.correlation.to_numpy() for point in points])
@@ -232,14 +242,24 @@ def curve(
     return found if replicator is None else _with_limits(found, replicator)
 
 
-def _upwards(sizes: Sequence[float], solve: Solver, steps: Steps) -> Iterator[tuple[WorstCase, WorstCase]]:
-    """The worst case of each of ascending budgets, a smaller one's where that is worse, and what its search found."""
+def upwards(
+    sizes: Sequence[float], solve: Solver, steps: Steps, searched: int | None = None
+) -> Iterator[tuple[WorstCase, WorstCase]]:
+    """The worst case of each of ascending budgets, a smaller one's where that is worse, and what was found in its own.
+
+    Where a worst case can be followed and only about so many are searched, those between are climbed from both sides.
+    """
     solve.explore(sizes[-1])
+    every = max(1, len(sizes) // searched) if searched and solve.follows else 1
+    full: dict[float, WorstCase] = {}
+    for size in [*sizes[:-1:every], sizes[-1]] if every > 1 else ():
+        full[size] = solve(size, list(full.values())[-1:])
     last: list[WorstCase] = []
     for size in steps.each(sizes):
-        worst = solve(size, last)
-        last = [moved(last[0], size, worst) if last and last[0].value > worst.value else worst]
-        yield last[0], worst
+        larger = [full[other] for other in sizes if other > size and other in full][:1]
+        found = full.get(size) or (solve.follow(size, [*last, *larger]) if every > 1 else solve(size, last))
+        last = [moved(last[0], size, found) if last and last[0].value > found.value else found]
+        yield last[0], found
 
 
 def _with_limits(found: Curve, replicator: Replicator) -> Curve:
@@ -266,7 +286,7 @@ def breaking_point(
         first = as_unfair_as(str(level), sizes, solve, fitted.context, steps, replicator)
     else:
         target, points = read_level(level, fitted.context), []
-        for point, _ in _upwards(sizes, solve, steps):
+        for point, _ in upwards(sizes, solve, steps):
             points.append(point)
             if point.value >= target:
                 break
@@ -345,12 +365,22 @@ def as_unfair_as(
     replicator: Replicator | None = None,
 ) -> BreakingPoint:
     """Find where CFU less a baseline's own, both at one correlation, reaches 0, within ascending budgets."""
-    compare = comparing(name, solve, context)
-    compare.explore(sizes[-1])
+    return reached_by(name, sizes, comparing(name, solve, context), context, steps, replicator)
+
+
+def reached_by(
+    name: str,
+    sizes: Sequence[float],
+    compare: Solver,
+    context: Context,
+    steps: Steps,
+    replicator: Replicator | None = None,
+) -> BreakingPoint:
+    """The same by a search for CFU less the baseline's, from `comparing`."""
     points: list[WorstCase] = []
-    for size in steps.each(sizes):
-        points.append(compare(size, points[-1:]))
-        if points[-1].value >= 0:
+    for point, _ in upwards(sizes, compare, steps):
+        points.append(point)
+        if point.value >= 0:
             break
     return first_reached(name, compare, points, context, steps, replicator)
 
@@ -406,8 +436,7 @@ def _not_reached(level: float, last: WorstCase) -> BreakingPoint:
 
 def read_definition(level: Any, definition: Any) -> str:
     """Check what the name of a baseline means; a number is a level of its own, whatever the definition."""
-    if definition not in (SAME_P, PAPER):
-        raise SettingError(f"definition is {definition!r}: give '{SAME_P}' or '{PAPER}'")
+    word(definition, "definition", SAME_P, PAPER)
     return str(definition) if isinstance(level, str) else PAPER
 
 
@@ -421,5 +450,5 @@ def read_level(level: float | str, context: Context) -> float:
             )
         return float(read_baseline(level, context.baselines))
     if not is_positive(level):
-        raise SettingError(f"the level is {level!r}: give a positive number or the name of a baseline")
+        raise SettingError(f"the level is {show(level)}: give a positive number or the name of a baseline")
     return float(level)

@@ -17,10 +17,14 @@ from fairstress.model.predictor import PolynomialPredictor
 
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
+FEWEST = 10  # people in a group that a deviation is told from
 
 
-def notes(fitted: Fitted) -> tuple[str, ...]:
-    """Sentences, each with the kind to try or the way out; first who cannot exist, last what was asked for."""
+def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
+    """Sentences, each with the kind to try or the way out; first who cannot exist, last what was asked for.
+
+    Which levels are missing among fewer people than that is not said, since that tells which they have.
+    """
     table = fitted.table
     found = [*_of_plausibility(fitted), *([table.dropped.sentence()] if table.dropped else [])]
     if table.table_of is not None:
@@ -29,8 +33,10 @@ def notes(fitted: Fitted) -> tuple[str, ...]:
     eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
     for equation in fitted.claim.design.equations:
         kind = table.kinds[equation.feature]
-        own = _of_number(fitted, equation, eps[:, equation.column]) if kind.is_number else _of_levels(fitted, equation)
-        found += own
+        if kind.is_number:
+            found += _of_number(fitted, equation, eps[:, equation.column])
+        else:
+            found += _of_levels(fitted, equation, fewest)
     found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
@@ -164,7 +170,10 @@ def _wider(fitted: Fitted, equation: Equation, eps: Array) -> tuple[str, float] 
     coding, rows = fitted.table.protected, fitted.table.rows
     if coding.levels is None or not equation.uses_protected:
         return None
-    scales = scales_by_group(coding, rows.a, eps, rows.weight)
+    enough = {coding.code(level) for level, count in fitted.table.group_sizes().items() if count >= FEWEST}
+    scales = {code: s for code, s in scales_by_group(coding, rows.a, eps, rows.weight).items() if code in enough and s}
+    if not scales:
+        return None
     widest = max(scales, key=lambda code: scales[code])
     ratio = scales[widest] / min(scales.values())
     return (str(coding.level(widest)), ratio) if ratio > WIDER else None
@@ -173,7 +182,7 @@ def _wider(fitted: Fitted, equation: Equation, eps: Array) -> tuple[str, float] 
 # ---------------------------------------------------------------- levels
 
 
-def _of_levels(fitted: Fitted, equation: Equation) -> Iterator[str]:
+def _of_levels(fitted: Fitted, equation: Equation, fewest: int) -> Iterator[str]:
     """A group in which nobody has one of the levels: what they would be there is the model's word alone."""
     coding, rows = fitted.table.protected, fitted.table.rows
     if coding.levels is None or not equation.descends:
@@ -184,7 +193,9 @@ def _of_levels(fitted: Fitted, equation: Equation) -> Iterator[str]:
         there = set(equation.law.level_of(rows.x[counted, equation.column]).tolist())
         missing = [str(name) for i, name in enumerate(names) if i not in there]
         if missing:
+            few = int(counted[fitted.table.row_of[fitted.table.weight > 0]].sum()) < fewest
+            which = "some level of " * few + f"'{equation.feature}'" + f" {', '.join(missing)}" * (not few)
             yield (
-                f"Nobody in the group {level!r} has '{equation.feature}' {', '.join(missing)}: how many would is known "
-                "from the other groups and the form of the model alone. Merge levels if that is too much to ask."
+                f"Nobody in the group {level!r} has {which}: how many would is known from the other groups and the "
+                "form of the model alone. Merge levels if that is too much to ask."
             )

@@ -135,6 +135,16 @@ def _range(coding: FeatureCoding) -> tuple[float, float]:
     return (min(0.0, low) if coding.kind.atom else low), high
 
 
+def people_at_ends(fitted: Fitted, feature: str) -> tuple[int, int]:
+    """How many people have the lowest observed value of a feature, and how many the highest."""
+    table = fitted.table
+    column = table.graph.features.index(feature)
+    coding, x = table.units.features[column], table.rows.x[table.row_of[table.weight > 0], column]
+    values, (low, high) = coding.number(x), _range(coding)
+    room, copies = ROUNDING * (high - low), 1 if table.table_of is None else int(table.table_of.max()) + 1
+    return int((values <= low + room).sum()) // copies, int((values >= high - room).sum()) // copies
+
+
 def _share(who: Array, weight: Array) -> float:
     return float(weight[who].sum() / weight.sum())
 
@@ -170,8 +180,8 @@ def _feature(
     sentence, who = "", fitted.settings.wording.people
     if outside > BAD:
         sentence = (
-            f"{_percent(outside)} of {who} have a counterfactual '{equation.feature}' outside {low:g} to {high:g}, "
-            f"where all observed values lie: what is said of them rests on {who} that cannot exist. "
+            f"{_percent(outside)} of {who} have a counterfactual '{equation.feature}' beyond all observed values: what "
+            f"is said of them rests on {who} that cannot exist. "
             f"{_advice(fitted, equation, few)}"
         )
     elif off is not None and off > BAD and few:

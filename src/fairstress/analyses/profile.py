@@ -17,11 +17,12 @@ from fairstress.analyses.tabular import Tabular
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context
 from fairstress.claim.evaluate import Evaluation, evaluate_many
-from fairstress.errors import SettingError, Status
+from fairstress.errors import SettingError, Status, show
 from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, pair_matrix, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
+from fairstress.options import is_list
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def read_grid(grid: Iterable[float] | None, claim: Claim) -> list[float]:
         grid = (np.linspace(-0.9, 0.9, COARSEST if claim.is_slow else COARSER).round(10) + 0.0).tolist()
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]
-    if not isinstance(grid, Iterable):
-        raise SettingError(f"grid is {grid!r}: give a list of correlations")
+    if not is_list(grid):
+        raise SettingError(f"grid is {show(grid)}: give a list of correlations")
     points = [check_correlation(p, "the grid") for p in grid]
     if not points:
         raise SettingError("grid is empty: give at least one correlation")

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
     from fairstress.report.text.markup import Sheet
 
-SCAN = 128  # points of a search's scan
+SCAN = 128  # points of a search's scan, at most
+OF_PAIR = 24  # of them for each pair
+PRECISION = 1e-7  # gain of an ascent's step, relative to its start, below which it ends
+SLOW_PRECISION = 1e-4  # the same where people have several worlds and values take long
 Coordinates = tuple[object, ...]  # of the points of a set
 LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
@@ -250,7 +253,10 @@ class Solver:
         starts = [*(P for P, _ in known), *grown]
         with one_thread:
             found = [
-                self._named(follow(problem, [problem.members.point(P) for P in starts]), problem)
+                self._named(
+                    follow(problem, [problem.members.point(P) for P in starts], np.random.default_rng(self.seed)),
+                    problem,
+                )
                 for problem in self._problems(p_max, None)
             ]
         return max(found, key=lambda one: self.sign * one.value)
@@ -265,6 +271,10 @@ class Solver:
                 for problem in self._problems(p_max / 2**level, None):
                     if not (problem.members.is_point or problem.known.covers(problem.members)):
                         explore(problem, rng, all_over=level == 0)
+
+    def apart(self) -> Solver:
+        """The same search for a question of its own: others, in other threads too, do not hear what it finds."""
+        return replace(self, known={coordinates: known.copy() for coordinates, known in self.known.items()})
 
     def without(self, pairs: Sequence[tuple[str, str]]) -> Solver:
         """The same search with the correlations of some of the graph's pairs fixed at 0."""
@@ -287,8 +297,9 @@ class Solver:
                 self.functional,
                 self.sign,
                 self.search.starts,
-                SCAN,
+                min(SCAN, OF_PAIR * members.low.size),
                 self.negligible,
+                SLOW_PRECISION if self.claim.is_mixed else PRECISION,
                 along_line=self.along_line.setdefault(members.coordinates, {}),
                 known=self.known.setdefault(members.coordinates, Known()),
                 ascended=ascended,

@@ -302,6 +302,16 @@ def test_an_audit_with_the_robust_predictor_has_the_worst_case_of_its_point(audi
     assert robust.curve([0.4]).cfu_unpenalised[0] < audit.curve([0.4]).cfu_unpenalised[0]
 
 
+def test_where_people_have_several_worlds_each_predictor_is_searched_by_its_own_values():
+    graph = fs.CausalGraph.parse("a -> x -> z; a -> z; a <-> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 200, kinds={"x": [0, 1, 2]}, random_state=0).frame
+    options = {"degrees": {"x": 1, "z": 1}, "penalty": 1, "predictor_degree": 1, "predictor_penalty": 1}
+    quick = fs.Search(starts=1)
+    audit = fs.Audit.fit(frame, graph, random_state=0, **options)
+    point = audit.frontier(0.2, [10], search=quick).to_frame().query("predictor == 'robust'").iloc[0]
+    assert point["unfairness"] == audit.robust(0.2, 10, search=quick).worst_case(0.2, search=quick).value
+
+
 def test_the_gradient_with_the_robust_predictor_is_that_of_finite_differences(audit):
     robust = audit.robust(0.4, 1)
     assert robust.cfu({("a", "x"): 0.35, ("a", "z"): 0.3}) >= 1e-3 * audit.fitted.outcome_variance

@@ -18,13 +18,14 @@ from fairstress.analyses.benchmarks.omitted import EXACT, ExtendedRows, determin
 from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
 from fairstress.analyses.check import absorbed
 from fairstress.claim.build import Fitted
-from fairstress.errors import SettingError, did_you_mean
+from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.columns import Column, named_columns, other_columns, read_columns
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
+from fairstress.options import as_float, is_list
 
 ALL = "all"  # pairs, those too that cannot matter
 NOTHING = 1e-24  # variance, features being standardised: rounding
@@ -92,7 +93,7 @@ def _read_further(columns: Any, table: Table) -> tuple[tuple[Column, ...], dict[
     if columns is None:
         return other_columns(table)
     if isinstance(columns, str):
-        raise SettingError(f"columns is {columns!r}: give a list of names, such as [{columns!r}], or a table")
+        raise SettingError(f"columns is {show(columns)}: give a list of names, such as [{show(columns)}], or a table")
     if isinstance(columns, list | tuple):
         names = [str(name) for name in columns]
         return (named_columns(names, table) if names else ()), {}
@@ -234,26 +235,23 @@ def _read_pairs(pairs: Any, graph: CausalGraph) -> list[Edge]:
         if not graph.pairs:
             raise SettingError("the graph names no pair: add '<->' between two variables to the graph")
         return list(graph.pairs)
-    listed = list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
+    listed = list(pairs) if is_list(pairs) else []
     if not listed or not all(isinstance(pair, tuple | list) for pair in listed):
-        raise SettingError(f"pairs is {pairs!r}: give a list of pairs, such as [('ugpa', 'lsat')]")
+        raise SettingError(f"pairs is {show(pairs)}: give a list of pairs, such as [('ugpa', 'lsat')]")
     positions = [read_pair(pair, graph, graph.nodes) for pair in listed]
     return [(graph.nodes[j], graph.nodes[k]) for j, k in dict.fromkeys(positions)]
 
 
 def _read_multiples(multiples: Any) -> tuple[float, ...]:
-    try:
-        factors = tuple(float(k) for k in multiples)
-    except (TypeError, ValueError):
-        factors = ()
+    factors = tuple(as_float(k) for k in multiples) if is_list(multiples) else ()
     if not factors or not all(np.isfinite(k) and k > 0 for k in factors):
-        raise SettingError(f"multiples is {multiples!r}: give a list of positive numbers, such as (1, 2, 3)")
+        raise SettingError(f"multiples is {show(multiples)}: give a list of positive numbers, such as (1, 2, 3)")
     return factors
 
 
 def _read_groups(groups: Any) -> Mapping[str, Any]:
     if groups is not None and not isinstance(groups, Mapping):
-        raise SettingError(f"groups is {groups!r}: give a dict of names and lists of variables")
+        raise SettingError(f"groups is {show(groups)}: give a dict of names and lists of variables")
     return groups or {}
 
 
@@ -261,13 +259,15 @@ def _group(
     name: str, members: Any, inside: Sequence[str], outside: Sequence[str], known: Sequence[Candidate]
 ) -> Candidate:
     """Check a group of variables: all in the graph, or all among the further columns."""
-    listed = (members,) if isinstance(members, str) or not isinstance(members, Iterable) else tuple(members)
+    listed = tuple(members) if is_list(members) else (members,)
     if name in {candidate.name for candidate in known} or not listed:
-        raise SettingError(f"groups has {name!r}: {members!r}: give a name of its own and at least one variable")
+        raise SettingError(
+            f"groups has {show(name)}: {show(members)}: give a name of its own and at least one variable"
+        )
     for member in listed:
-        if member not in (*inside, *outside):
-            near = did_you_mean(str(member), [*inside, *outside])
-            raise SettingError(f"the group '{name}' names '{member}', neither in the graph nor in columns{near}")
+        if not isinstance(member, str) or member not in (*inside, *outside):
+            near = did_you_mean(member, [*inside, *outside])
+            raise SettingError(f"the group '{name}' names {show(member)}, neither in the graph nor in columns{near}")
     in_model = {member in inside for member in listed}
     if len(in_model) == 2:
         raise SettingError(

@@ -23,7 +23,7 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Describer, Design, Equation, Law, count_values
-from fairstress.model.embedding import ByGroup, EmbeddingFactory, Input
+from fairstress.model.embedding import ByGroup, EmbeddingFactory, Input, make_embedding
 from fairstress.model.fit import Fit
 from fairstress.model.latent import Layout, Part, residual, seen
 from fairstress.model.linear import independent_columns, solve
@@ -73,7 +73,7 @@ class ExtendedRows:
         law = self.laws[variable] if own in named else replace(self.laws[variable], groups=())
         before = [v for _, v in self.entering[own]] if own in named and not law.groups else []
         entering = [one for name, its in self.entering.items() if name in named - {own} for one in its]
-        made = self.embedding([*before, *(v for _, v in entering)], degree)
+        made = make_embedding(self.embedding, [*before, *(v for _, v in entering)], degree)
         return Equation(
             feature=variable,
             column=self.entering[variable][0][0],

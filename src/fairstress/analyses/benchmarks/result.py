@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairstress.analyses.benchmarks.strength import HiddenCause
 from fairstress.analyses.tabular import Shown
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, show
 from fairstress.inputs.notation import Edge
+from fairstress.options import finite, is_list, not_negative
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,10 @@ class Benchmark(Shown):
         multiple
             How many times as strong.
         """
+        times = not_negative(multiple, "multiple")
         inside = np.array(self.inside or (self.in_model, self.in_model))
         kept = np.where(inside, 1 - np.array([self.r2_first, self.r2_second]), 1.0)
-        first, second = (multiple * np.array([self.r2_first, self.r2_second]) / kept).tolist()
+        first, second = (times * np.array([self.r2_first, self.r2_second]) / kept).tolist()
         return first, second
 
     def hidden_cause(self, multiple: float) -> HiddenCause | None:
@@ -101,7 +104,7 @@ class Benchmark(Shown):
         first, second = self.shares(1.0)
         if first * second == 0:
             return None
-        multiple = abs(correlation) / float(np.sqrt(first * second))
+        multiple = abs(finite(correlation, "correlation")) / float(np.sqrt(first * second))
         return multiple if self.hidden_cause(multiple) else None
 
 
@@ -197,9 +200,8 @@ class Benchmarks(Shown):
         pair
             The pair of a profile; default a curve over budgets.
         """
-        if pair is not None and frozenset(pair) not in {frozenset(known) for known in self.pairs}:
-            known = ", ".join(f"{a} <-> {b}" for a, b in self.pairs)
-            raise SettingError(f"there are no benchmarks for {' <-> '.join(map(str, pair))}: give one of {known}")
+        if pair is not None:
+            self._check_pair(pair)
         rows = []
         for name in dict.fromkeys(b.name for b in self.found):
             its = [b for b in self.found if b.name == name and (pair is None or set(b.pair) == set(pair))]
@@ -209,6 +211,14 @@ class Benchmarks(Shown):
                     where = self._budgets(every, k) if pair is None else {"correlation": its[0].correlation_at(k)}
                     rows.append({"label": f"{k:g} x {name}", "benchmark": name, "multiple": k, **where})
         return pd.DataFrame(rows)
+
+    def _check_pair(self, pair: Any) -> None:
+        ends = tuple(pair) if is_list(pair) else ()
+        is_pair = len(ends) == 2 and all(isinstance(end, str) for end in ends)
+        if not is_pair or frozenset(ends) not in {frozenset(known) for known in self.pairs}:
+            asked = " <-> ".join(ends) if is_pair else show(pair)
+            known = ", ".join(f"{a} <-> {b}" for a, b in self.pairs)
+            raise SettingError(f"there are no benchmarks for {asked}: give one of {known}")
 
     def reading(self, correlation: float) -> str:
         """Say how strong a hidden cause must be to give the errors a correlation, and against what is observed.

@@ -41,7 +41,7 @@ def check_scale(fitted: Fitted, sample: Sample, tie: Tie, own: Errors) -> Iterat
     if found is None:
         return
     codes = np.unique(np.append(claim.rows.a, claim.rows.a_cf)).tolist()
-    known = equation.moves and all(code in found.by_code for code in codes)
+    known = equation.moves and all(found.by_code.get(code, 0.0) > 0 for code in codes)  # one person has no scale
     cfu = cfu_alone(claim, wider_by_group(claim, {equation.feature: found.by_code})) if known else None
     implied, p = tie.is_free or tie.by_protected, p_value(found.statistic, found.freedom)
     text = _scale_sentence(fitted, equation, found, cfu, None if implied else tie)

@@ -12,7 +12,7 @@ since Model B does not depend on the predictor. Every worst P found is kept as a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,11 +24,11 @@ from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
-from fairstress.errors import SettingError, Status
+from fairstress.errors import SettingError, Status, show
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
-from fairstress.options import Robust, not_negative
+from fairstress.options import Robust, is_list, not_negative
 from fairstress.progress import Progress, Steps
 from fairstress.search.causes import sets_within
 
@@ -115,7 +115,7 @@ class CuttingPlanes:
 
     def worst_case(self, claim: Claim, smaller: Sequence[WorstCase] = ()) -> WorstCase:
         """The worst case of another claim within the budget."""
-        return replace(self.solver, claim=claim, along_line={})(self.p_max, smaller)
+        return replace(self.solver, claim=claim, along_line={}, known={})(self.p_max, smaller)
 
     def solve(self, weight: float, progress: Progress | None = None) -> RobustPredictor:
         """Find the best predictor for one weight; the audited one, as it is, for weight 0."""
@@ -223,6 +223,6 @@ def check_quadratic(claim: Claim) -> PolynomialPredictor:
 
 def read_weights(weights: Any) -> tuple[float, ...]:
     """Check the weights of a frontier; 0, the fair predictor, always belongs to them."""
-    if isinstance(weights, str) or not isinstance(weights, Iterable):
-        raise SettingError(f"weights is {weights!r}: give a list of numbers that are not negative")
+    if not is_list(weights):
+        raise SettingError(f"weights is {show(weights)}: give a list of numbers that are not negative")
     return tuple(sorted({0.0, *(not_negative(weight, "a weight") for weight in weights)}))
