@@ -21,10 +21,11 @@ from fairstress.inputs.frames import numbered, read_numbers, take_columns
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.intake import read_weights
 from fairstress.inputs.look import Look, look_at
-from fairstress.inputs.newcomers import code_newcomers
+from fairstress.inputs.newcomers import code_attribute
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows, Whole, distinct, repeat_often
 from fairstress.inputs.streams import Stream
+from fairstress.inputs.units import FeatureCoding
 from fairstress.summing import add_up, in_order
 
 T = TypeVar("T")
@@ -212,15 +213,29 @@ def _check_scales(table: Table) -> None:
 
 
 def code_part(table: Table, weight: str | None, part: Any) -> Rows:
-    """Code some people as the table does, with their outcome."""
-    rows, name = code_newcomers(part, table), table.graph.outcome
-    column = take_columns(part, (name,))[name]
-    y = _coded_outcome(table, column)
-    w = np.ones_like(y) if weight is None else read_weights(take_columns(part, (weight,))[weight].to_numpy(), y.size)
-    return replace(rows, weight=w, y=w * y, y_square=w * y**2)
+    """Code some people, who were looked at before, as the table does, with their outcome."""
+    graph = table.graph
+    names = (*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else []))
+    columns = take_columns(part, names)
+    a = code_attribute(table, [columns[name] for name in graph.protected_columns])
+    x = np.empty((a.size, len(graph.features)), order="F")
+    for j, feature in enumerate(table.units.features):
+        x[:, j] = _coded(feature, columns[feature.name])
+    y = _coded_outcome(table, columns[graph.outcome])
+    w = np.ones_like(y) if weight is None else read_weights(columns[weight].to_numpy(), y.size)
+    return Rows(a, table.protected.counterfactual(a), x, w, w * y, w * y**2)
+
+
+def _coded(feature: FeatureCoding, column: nw.Series[Any]) -> Array:
+    """Codes of a feature; a number of any size needs no further check."""
+    if feature.kind.is_number and feature.kind.scale == "identity" and column.dtype.is_float():
+        return feature.code_numbers(column.to_numpy().astype(float, copy=False))
+    return feature.code(column)
 
 
 def _coded_outcome(table: Table, column: nw.Series[Any]) -> Array:
+    if table.outcome_levels is None and column.dtype.is_float():
+        return np.asarray(column.to_numpy().astype(float, copy=False) - table.origin)
     if table.outcome_levels is None:
         return read_numbers(column, table.graph.outcome, "outcome") - table.origin
     number, values = numbered(column)
