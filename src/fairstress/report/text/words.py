@@ -162,9 +162,9 @@ class Words:
         """The size of a budget."""
         return f"{number(size, digits, unit=100)} %" if self.one_cause else number(size, digits)
 
-    def strength(self, size: float) -> str:
+    def strength(self, size: float, digits: int = 2) -> str:
         """How strong hidden causes are."""
-        return f"a {'share' if self.one_cause else self.correlated} of {self.size(size)}"
+        return f"a {'share' if self.one_cause else self.correlated} of {self.size(size, digits)}"
 
     def causes(self, size: float) -> str:
         """Hidden causes of a strength."""
