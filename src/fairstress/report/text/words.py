@@ -118,13 +118,11 @@ class Words:
         return measure not in CHANGES and not measure.endswith("quantile")
 
     def group(self, one: Content) -> str:
-        """The people of a group."""
+        """The people of a group; without a word for people the level's name alone would be no noun."""
+        if one["group"] == "everyone":
+            return name(one["group"])
         own = self.r["wording"]["people"]
-        return (
-            f"{name(one['group'])} {name(own)}"
-            if own != "people" and one["group"] != "everyone"
-            else name(one["group"])
-        )
+        return f"the group {name(one['group'])}" if own == "people" else f"{name(one['group'])} {name(own)}"
 
     @property
     def ends(self) -> str:

@@ -13,7 +13,8 @@ function lines() {
 // as far as matters: well beyond the crossing, or all
 function reach() {
   const wanted = Math.max(0.3, 1.8 * (verdict.p_max || 0));
-  const enough = verdict.p_max === null ? undefined : points.find((p) => p.p_max >= wanted);
+  const known = verdict.compared.length > 1 ? verdict.compared : points; // no line ends before the others
+  const enough = verdict.p_max === null ? undefined : known.find((p) => p.p_max >= wanted);
   return (enough || points[last]).p_max;
 }
 function upwards(all, frame) {
@@ -52,14 +53,14 @@ function freePlace(label, y, frame, taken, drawn) {
   const inside = (at) => at > frame.top + 10 && at < frame.bottom - 4;
   const apart = (at) => inside(at) && !taken.some((b) => wide(b) && at - own.height < b.y + b.height && b.y < at + 4);
   const clear = (at) => apart(at) && !drawn.some((line) => along.some((x) => at - own.height < height(line, x) && height(line, x) < at + 5));
-  const places = Array.from({ length: 12 }, (_, i) => [y - 10 - 8 * i, y + 20 + 8 * i]).flat();
-  return places.find(clear) || places.find(apart) || y - 16;
+  const places = Array.from({ length: 12 }, (_, i) => [y - 10 - 4 * i, y + 18 + 4 * i]).flat();
+  return places.slice(0, 18).find(clear) || places.find(apart) || y - 16;
 }
 // labels at the right end, the highest first
 function lineLabels(svg, frame, all, drawn) {
-  const taken = [], end = (i) => drawn[i][drawn[i].length - 1][1];
+  const taken = [], last = (i) => drawn[i][drawn[i].length - 1], end = (i) => last(i)[1];
   for (const i of all.map((_, k) => k).sort((a, b) => end(a) - end(b))) {
-    const label = make(svg, "text", { class: `label who who-${all[i].who}`, x: frame.right - 2, y: end(i), "text-anchor": "end" }, short(all[i].text, Math.floor((frame.right - frame.left) / 9)));
+    const label = make(svg, "text", { class: `label who who-${all[i].who}`, x: last(i)[0] - 2, y: end(i), "text-anchor": "end" }, short(all[i].text, Math.floor((frame.right - frame.left) / 9)));
     label.setAttribute("y", freePlace(label, end(i), frame, taken, drawn));
     taken.push(label.getBBox());
   }
