@@ -14,6 +14,7 @@ from fairstress.errors import (
 from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Pairwise, Predictor, Robust, Search, SingleCause, Spectral, Wording
 from fairstress.resampling import Bootstrap, ReplicateWeights
+from fairstress.summing import set_threads
 from fairstress.version import __version__
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "datasets",
     "results",
+    "set_threads",
 ]
 
 _MODULES = ("datasets", "results")

@@ -128,8 +128,10 @@ def _baseline(
 
 def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
     """Mean squared difference of two predictors' predictions for people as they are."""
-    total = 0.0
-    for block in rows.blocks():
+
+    def of(block: Rows) -> float:
         eps = first.residuals(block)
-        total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
-    return total / rows.n
+        return float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
+
+    alone = not all(isinstance(claim.predictor, PolynomialPredictor) for claim in (first, second))
+    return rows.total(of, alone=alone) / rows.n

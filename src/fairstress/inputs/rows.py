@@ -6,19 +6,24 @@ weights: exact, and several times less work on coarse data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairstress.summing import total
+
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+T = TypeVar("T")
+
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +46,34 @@ class Rows:
         """Sum of the weights: the number of people that the rows stand for."""
         return float(self.weight.sum())
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Rows]:
-        """Hand out the rows in order, ``size`` at a time."""
-        for start in range(0, self.a.size, size):
-            yield self.where(slice(start, start + size))
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.a.size
+
+    def blocks(self) -> Iterator[Rows]:
+        """Hand out the rows in order, a block at a time."""
+        return map(self.where, self._places())
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        """Add up what a function of a block gives, over all blocks in their order, in several threads.
+
+        Parameters
+        ----------
+        of
+            What a block adds: an array, a number or anything else with a sum, or a tuple of these.
+        alone
+            Whether several threads may not call it at once.
+        """
+        return total(lambda place: of(self.where(place)), self._places(), alone=alone)
+
+    def keeps(self, width: int) -> bool:
+        """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
+        return self.size * width <= KEPT
+
+    def _places(self) -> list[slice]:
+        """Where each block stands; there is always one."""
+        return [slice(start, start + BLOCK) for start in range(0, max(self.size, 1), BLOCK)]
 
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""

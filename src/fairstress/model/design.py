@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -369,17 +367,12 @@ def structural_moments(rows: Rows, equations: Sequence[Equation], protected: Equ
         x = block.x[:, targets]
         return np.column_stack([block.a, x]) if protected else x
 
-    return add_up(_feature_moments(design.values(b.a, b.x), observed(b), b.weight) for b in rows.blocks())
+    return rows.total(lambda block: _feature_moments(design.values(block.a, block.x), observed(block), block.weight))
 
 
 def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:
     """Moments of any columns of the rows with the outcome."""
-    return add_up(_outcome_moments(columns(block), block) for block in rows.blocks())
-
-
-def add_up(parts: Iterable[Moments]) -> Moments:
-    """Add moments of chunks, folds or workers."""
-    return functools.reduce(operator.add, parts)
+    return rows.total(lambda block: _outcome_moments(columns(block), block))
 
 
 def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:

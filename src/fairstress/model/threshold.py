@@ -11,9 +11,10 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,10 @@ from fairstress.model.design import Design
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.summing import total
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
-KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 PRODUCTS = 2**18  # numbers of their products that are kept, as long as a core's cache holds them
 BATCH = 16_384  # rows times fits that are worked on at once
 
@@ -174,25 +175,18 @@ class ThresholdSystem:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
         (g, d), seen = z.shape, self._seen
         if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._added_up(at.q * z, self.columns())
-        few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
+            return self._total(at.q * z, self._columns, slice(None))
+        few = self._total(np.ascontiguousarray((at.q * z)[:, seen]), self._seen_columns, seen)
         slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
         slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
         return Sums(few.log_cdf, slope, curvature)
 
-    def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
-        """Add up over blocks of rows, as many fits at once as fit into a core's cache."""
-        g, d = y.shape
-        log_cdf, slope, curvature = np.zeros(g), np.zeros((g, d)), np.zeros((g, d, d))
-        for rows in blocks:
-            size = max(1, BATCH // rows.a.size)
-            for some in (slice(start, start + size) for start in range(0, g, size)):
-                t = rows.a * (y[some, None] @ rows.B.T)[:, 0]
-                cdf, hazard = log_normal_cdf(t)
-                log_cdf[some] += (cdf[:, None] @ rows.weight[:, None])[:, 0, 0]
-                slope[some] += ((hazard * (rows.a * rows.weight))[:, None] @ rows.B)[:, 0]
-                curvature[some] += rows.crossed(hazard * (t + hazard) * rows.weight)
-        return Sums(log_cdf, slope, curvature)
+    def _total(self, y: Array, known: list[Columns], which: IntArray | slice) -> Sums:
+        """Add up over all blocks of rows, from columns that are known or made anew."""
+        if self._kept(known, which) is known:
+            return total(lambda rows: rows.sums(y), known)
+        make = self._maker(which)
+        return self.rows.total(lambda block: make(block).sums(y))
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
         m, f = self._m, self.features.feature_of
@@ -209,30 +203,24 @@ class ThresholdSystem:
         by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
         return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
 
-    def columns(self) -> Iterator[Columns]:
+    def columns(self) -> Iterable[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
         return self._kept(self._columns, slice(None))
 
-    def _of_seen(self) -> Iterator[Columns]:
-        """Those of them from which A can be seen."""
-        return self._kept(self._seen_columns, self._seen)
+    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterable[Columns]:
+        """All columns, or some of them, that are known, or worked out now to be known; unless they are too many."""
+        make = self._maker(which)
+        if not known and self.rows.keeps(self._width(which)):
+            known[:] = list(map(make, self.rows.blocks()))  # at once: other threads see all of them or none
+        return known or map(make, self.rows.blocks())
 
-    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterator[Columns]:
-        if known:
-            yield from known
-            return
-        assert self.design.protected is not None
-        blocks = []
-        for block in self.rows.blocks():
-            own = self.design.protected.values(block.a, block.x)
-            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])[:, which]
-            few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
-            products = outer(B) if few else None
-            blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
-            if self.rows.a.size * B.shape[1] > KEPT:
-                yield blocks.pop()
-        known[:] = blocks  # at once, so that other threads see all of them or none
-        yield from blocks
+    def _maker(self, which: IntArray | slice) -> Callable[[Rows], Columns]:
+        """What makes columns of a block; where rows are few it keeps their products."""
+        d = self._width(which)
+        return partial(make_columns, self.design, which, with_products=self.rows.size * d * (d + 1) // 2 <= PRODUCTS)
+
+    def _width(self, which: IntArray | slice) -> int:
+        return int(np.arange(self._m + self._n_weights + self._n_gamma)[which].size)
 
     # ------------------------------------------------------------ in and out
 
@@ -278,6 +266,21 @@ class Columns:
     weight: Array  # (r,)
     products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
 
+    def sums(self, y: Array) -> Sums:
+        """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
+        size = max(1, BATCH // self.a.size)
+        parts = [self._sums(y[start : start + size]) for start in range(0, len(y), size)]
+        return parts[0] if len(parts) == 1 else Sums(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _sums(self, y: Array) -> Sums:
+        t = self.a * (y[:, None] @ self.B.T)[:, 0]
+        log_cdf, hazard = log_normal_cdf(t)
+        return Sums(
+            (log_cdf[:, None] @ self.weight[:, None])[:, 0, 0],
+            ((hazard * (self.a * self.weight))[:, None] @ self.B)[:, 0],
+            self.crossed(hazard * (t + hazard) * self.weight),
+        )
+
     def crossed(self, factor: Array) -> Array:
         """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
         if self.products is None:
@@ -285,13 +288,20 @@ class Columns:
         return square((factor[:, None] @ self.products)[:, 0], self.B.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class Sums(NamedTuple):
     """Sums over the rows at each of several z."""
 
     log_cdf: Array  # (g,) ``sum_i weight_i log Normal_cdf(t_i)``
     slope: Array  # (g, d) ``sum_i weight_i a_i hazard_i B_i``
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
+
+
+def make_columns(design: Design, which: IntArray | slice, block: Rows, *, with_products: bool) -> Columns:
+    """Columns of a block, all or some of them, and if asked for their products."""
+    assert design.protected is not None
+    own = design.protected.values(block.a, block.x)
+    B = np.hstack([block.x, -design.values(block.a, block.x), own])[:, which]
+    return Columns(np.asfortranarray(B), block.a, block.weight, outer(B) if with_products else None)
 
 
 @cache
