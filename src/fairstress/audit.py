@@ -731,7 +731,7 @@ class Audit:
         {'ugpa': 0.983, 'lsat': 0.957}
         """
         claim = self.fitted.claim
-        return name_model(model_b(claim, self._read(correlation)), claim.design, self.fitted.table)
+        return name_model(model_b(claim, self._read(correlation), carried=True), claim.design, self.fitted.table)
 
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.

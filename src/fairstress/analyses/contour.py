@@ -140,7 +140,7 @@ def contour(
     feasible = np.argwhere(smallest >= floor)
     for start in range(0, len(feasible), STEP):
         some = tuple(feasible[start : start + STEP].T)
-        at = evaluate_many(fitted.claim, P[some], CFU())
+        at = evaluate_many(fitted.claim, P[some], CFU(), carried=True)
         cfu[some] = [e.value for e in at]
         log_likelihood[some] = [e.fit.log_likelihood for e in at]
         status[some] = [str(e.fit.status) for e in at]

@@ -177,8 +177,8 @@ def profile(
     without: list[Evaluation] = []
     for start in range(0, len(points), STEP):
         P = every[start : start + STEP]
-        at += evaluate_many(claim, P, CFU())
-        without += evaluate_many(unpenalised, P, CFU()) if unpenalised else []
+        at += evaluate_many(claim, P, CFU(), carried=True)
+        without += evaluate_many(unpenalised, P, CFU(), carried=True) if unpenalised else []
         if progress:
             progress(min(start + STEP, len(points)), len(points))
     return Profile(
@@ -188,10 +188,16 @@ def profile(
         cfu_unpenalised=np.array([e.value for e in without]) if unpenalised else None,
         log_likelihood=np.array([e.fit.log_likelihood for e in at]),
         log_likelihood_unpenalised=np.array([e.fit.log_likelihood for e in without]) if unpenalised else None,
-        status=tuple(e.fit.status for e in at),
+        status=tuple(_status(*beside) for beside in zip(*([at, without] if unpenalised else [at]), strict=True)),
         context=fitted.context,
         reflects_threshold=claim.has_threshold and 0 in position,
         protected_levels=claim.protected_levels,
         imputation_deviation=between_tables(fitted.completed, every, CFU()),
         estimates=None if replicator is None else estimate_at(replicator, every, CFU()),
     )
+
+
+def _status(at: Evaluation, *without: Evaluation) -> Status:
+    """How the fit at a correlation ended; where it is fine, the one without penalty."""
+    statuses = [one.fit.status for one in (at, *without)]
+    return next((status for status in statuses if status is not Status.CONVERGED), Status.CONVERGED)

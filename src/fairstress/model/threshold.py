@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
-from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
+from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, fit_many, other_minima, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.summing import total
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+ROUGH = 1e-4  # the same for a fit that others start from
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
 PRODUCTS = 2**18  # numbers of their products that are kept, as long as a core's cache holds them
 BATCH = 16_384  # rows times fits that are worked on at once
@@ -60,6 +61,7 @@ class ThresholdSystem:
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
+            sides += [self._features_from(t, P, start) for t in other_minima(self.features)]
         tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
         ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)
         return [best_fit(fits, self.features.moments.n) for fits in ends]
@@ -227,9 +229,15 @@ class ThresholdSystem:
     def _features_at(self, factor: float, P: Array, start: Fit) -> list[Fit]:
         """Fits of the features alone at another size of the penalty, to start from."""
         other = replace(self.features, penalties=factor * self.features.penalties)
+        return self._with_threshold(other.fits(P[:, 1:, 1:], start, check_minima=False), start)
+
+    def _features_from(self, log_scales: Array, P: Array, start: Fit) -> list[Fit]:
+        """Fits of the features alone from one of several minima at P = I, to start from."""
+        return self._with_threshold(fit_many(self.features, P[:, 1:, 1:], log_scales, tolerance=ROUGH), start)
+
+    def _with_threshold(self, features: Sequence[Fit], start: Fit) -> list[Fit]:
         gamma = start.weights[self._n_weights :]
-        fits = other.fits(P[:, 1:, 1:], start, check_minima=False)
-        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in fits]
+        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in features]
 
     def coordinates(self, fitted: Fit) -> Array:
         """``z = (u, theta, gamma)`` of a fit."""

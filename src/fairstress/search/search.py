@@ -91,7 +91,7 @@ def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
 def _solution(problem: Problem, end: End, n_starts: int, n_agreeing: int, scanned: tuple[Array, float]) -> Solution:
     """What was found, evaluated once more with all care."""
     p, _, status = end
-    evaluation = evaluate(problem.claim, problem.members.matrix(p), problem.functional)
+    evaluation = evaluate(problem.claim, problem.members.matrix(p), problem.functional, carried=True)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
     elif status is Status.CONVERGED and not problem.members.is_point:
