@@ -173,7 +173,7 @@ def _already(words: Words) -> str:
     if at == 0:
         ratio = words.conclusion["ratio_model_a"]
         much = "as unfair as" if ratio is None or ratio < 1.05 else f"{number(ratio)} times as unfair as"
-        return f"Nothing: it is {much} {words.blind} already."
+        return f"Nothing: it is already {much} {words.blind}."
     if at is None:
         return f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}."
     return f"To make it as unfair as {words.blind}: {words.causes(at)}."
