@@ -79,7 +79,8 @@ def test_what_could_happen_and_to_whom_is_the_audits(results):
 def test_how_sure_it_is_is_the_audits(results):
     found, percent = results["conclusion"], f"{shown(results['bands']['percent'], 2)} %"
     upper = shown(found["there"]["typical_upper"], 2)
-    said("How sure is this?", percent, shown(found["lower"], 3), shown(found["p_max"], 3), upper)
+    sizes = [shown(found[name], 3) for name in ("lower", "p_max", "p_max")]
+    said("How sure is this?", percent, *sizes, upper)
 
 
 def test_assumptions_and_checks_are_the_audits(results):

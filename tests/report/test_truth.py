@@ -157,7 +157,7 @@ def test_a_predictor_that_is_several_times_as_unfair_already_is_said_to_be(law_f
     assert found["p_max"] == 0
     times = f"{shown(found['ratio_model_a'], 2)} times as"
     assert f"{times} much as one of a predictor that simply leaves race out" in as_text(first_screen(results).headline)
-    assert f"it is {times} unfair as a predictor" in answers(results)["How much would have to be hidden?"]
+    assert f"it is already {times} unfair as a predictor" in answers(results)["How much would have to be hidden?"]
     assert "from p_max 0 on" not in read(results)
 
 

@@ -63,7 +63,7 @@ def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
         _claim(words, "but perhaps not otherwise"),
-        f"{enough} could, in the worst case, make it as unfair as {words.blind}.",
+        f"{enough} could, in the worst case, make it as unfair as {words.blind} would be under the same causes.",
     )
 
 
@@ -173,7 +173,7 @@ def _already(words: Words) -> str:
     if at == 0:
         ratio = words.conclusion["ratio_model_a"]
         much = "as unfair as" if ratio is None or ratio < 1.05 else f"{number(ratio)} times as unfair as"
-        return f"Nothing: it is {much} {words.blind} already."
+        return f"Nothing: it is already {much} {words.blind}."
     if at is None:
         return f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}."
     return f"To make it as unfair as {words.blind}: {words.causes(at)}."
@@ -231,10 +231,10 @@ def _who(words: Words) -> str:
         return f"That is not said.{few}"
     if not any(g["difference"] for g in groups):
         which = "no group of those shown" if few else "no group"
-        return f"At worst, {which} would be predicted higher or lower on average.{few}"
+        return f"At worst, {which} would get higher or lower predictions on average.{few}"
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
-    moved = [f"{words.group(g)} would be predicted {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
+    moved = [f"{words.group(g)} would get predictions {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
     moved += [f"{words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
     text = f"At worst, {', and '.join(moved)}{',' if others else ''} on average than if {words.otherwise}."
     return f"{text} {_loses(words, named)}{few}"
@@ -263,13 +263,16 @@ def _how_sure(words: Words) -> str:
     if not bands:
         return "How far sampling error could move these numbers was not worked out."
     limits = ", and ".join(filter(None, (_enough(words), _at_most(words)))) or "nothing above would change"
-    return f"Allowing for sampling error ({number(bands['percent'])} % limits), {limits}."
+    return f"Allowing for sampling error alone ({number(bands['percent'])} % limits), {limits}."
 
 
 def _enough(words: Words) -> str:
     """The least strength that may do, if it is known and there is any."""
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
-    return "" if lower is None or at == 0 else f"{words.strength(lower, 3)} could be enough"
+    if lower is None or at == 0:
+        return ""
+    instead = f" instead of {words.size(at, 3)}" if at else ""
+    return f"{words.strength(lower, 3)}{instead} could be enough"
 
 
 def _at_most(words: Words) -> str:
@@ -277,12 +280,12 @@ def _at_most(words: Words) -> str:
     there = words.conclusion["there"]
     if words.conclusion["state"] == State.CANNOT_MATTER or there["typical_upper"] is None:
         return ""
-    return f"at {words.size(there['p_max'])} {words.changes} could change by {words.amount(there['typical_upper'])}"
+    return f"at {words.size(there['p_max'], 3)} {words.changes} could change by {words.amount(there['typical_upper'])}"
 
 
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where it lets "
-        "them. None of this shows that they exist."
+        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where the diagram "
+        "allows. None of this shows that such causes exist."
     )
