@@ -320,7 +320,6 @@ class Audit:
         )
         held_out = None if holdout is None else table.held_out(holdout, seed or 0)
         fitted_to = table if held_out is None else table.keep(~held_out)
-        folds = fitted_to.folds(cv, seed or 0)
         settings = Settings(
             degrees=read_degrees(degrees, graph),
             given_degrees=frozenset(degrees or {}),
@@ -332,7 +331,6 @@ class Audit:
             given_predictor_degree=predictor_degree is not None,
             max_memory=options.read_bytes(max_memory, "max_memory"),
             penalties=read_penalties(penalties),
-            cv=len(folds),
             mixed=read_mixed(mixed),
             ordered_residuals=read_ordered_residuals(ordered_residuals),
             random_state=seed,
@@ -343,6 +341,8 @@ class Audit:
             wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
         wanted = None if robust is None else read_robust(robust)
+        folds = fitted_to.folds(cv, seed or 0, needed=settings.leaves_open(graph.features))
+        settings = replace(settings, cv=len(folds) or fitted_to.n_folds(cv))
         audit = cls(build(fitted_to, settings, folds, progress=as_callback(progress)))
         audit = audit if wanted is None else audit._made_robust(wanted, None, as_callback(progress))
         return audit if held_out is None else replace(audit, fitted=judged_on(audit.fitted, table.keep(held_out)))

@@ -115,6 +115,17 @@ class Settings:
         """The predictor's penalties to choose from."""
         return self.penalties if self.predictor_penalty is None else (self.predictor_penalty,)
 
+    def leaves_open(self, features: Sequence[str]) -> bool:
+        """Whether there is anything for cross-validation to choose.
+
+        Parameters
+        ----------
+        features
+            Names of the features.
+        """
+        choices = (*self.degrees_to_try(features).values(), self.penalties_to_try)
+        return any(len(one) > 1 for one in (*choices, self.predictor_degrees_to_try, self.predictor_penalties_to_try))
+
     def __repr__(self) -> str:
         degrees = ", ".join(f"{name} {degree}" for name, degree in list(self.degrees.items())[:4])
         more = ", ..." if len(self.degrees) > 4 else ""

@@ -23,6 +23,8 @@ IntArray = NDArray[np.intp]
 T = TypeVar("T")
 
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+MANY = 2**17  # entries from which on a sample is looked at first
+SAMPLE = 2**15  # entries of it
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
@@ -67,6 +69,10 @@ class Rows:
         """
         return total(lambda place: of(self.where(place)), self._places(), alone=alone)
 
+    def some(self) -> Rows:
+        """A sample of the rows, the same each time; all of them where they are not many."""
+        return self.where(some_places(self.size))
+
     def keeps(self, width: int) -> bool:
         """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
         return self.size * width <= KEPT
@@ -105,12 +111,41 @@ def sample_with_places(rows: Rows, size: int, rng: np.random.Generator) -> tuple
     return rows.with_outcome(count, nothing, nothing), np.flatnonzero(count)
 
 
+def some_places(n: int) -> IntArray | slice:
+    """Where to look at a sample of n entries, the same each time; all of them where they are not many."""
+    return (
+        slice(None) if n <= MANY else np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False))
+    )
+
+
+def hardly_repeat(*columns: Array) -> bool:
+    """Whether so few rows are alike, as a sample tells, that it is not worth while to look for them.
+
+    Of R distinct rows, equally frequent, a sample of k has about ``k^2 / 2R`` alike; R above n / 2 spares little work.
+    """
+    n = columns[0].size
+    places = some_places(n)
+    if isinstance(places, slice):
+        return False
+    first, _ = _grouped([column[places] for column in columns])
+    return SAMPLE - first.size < SAMPLE**2 / n
+
+
 def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, IntArray]:
     """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row.
 
-    Rows that differ in ``other`` are not alike either, where it is given.
+    Rows that differ in ``other`` are not alike either, where it is given. Of many rows, of which a sample has hardly
+    any alike, each counts as distinct.
     """
-    frame = pd.DataFrame(np.column_stack([a, x] if other is None else [a, x, other]))
+    columns = [a, *x.T] if other is None else [a, *x.T, other]
+    if hardly_repeat(*columns):
+        everyone = np.arange(a.size)
+        return everyone, everyone
+    return _grouped(columns)
+
+
+def _grouped(columns: Sequence[Array]) -> tuple[IntArray, IntArray]:
+    frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
     group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
     _, first = np.unique(group_of, return_index=True)
     return first.astype(np.intp), group_of

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design
+from fairstress.model.design import Design, structural_moments
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, fit_many, other_minima, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
@@ -44,8 +44,10 @@ class ThresholdSystem:
     pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
     _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
-    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
+    _tied: tuple[int, ...] = field(init=False, repr=False)  # equations of features that pairs tie to A
+    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: those of these features
     _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _sample: list[ThresholdSystem | None] = field(default_factory=list, init=False, repr=False)  # see `_on_some`
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
 
     def __post_init__(self) -> None:
@@ -54,6 +56,7 @@ class ThresholdSystem:
         object.__setattr__(self, "_belongs", (self.members[:, None] == np.arange(self._m)).astype(float))
         tied = _tied_to_first(self.pairs, self._m + 1)[1:]
         behind = np.ones(self._n_gamma, dtype=bool)
+        object.__setattr__(self, "_tied", tuple(np.flatnonzero(tied).tolist()))
         object.__setattr__(self, "_seen", np.flatnonzero(np.concatenate([tied[self.members], behind])))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
@@ -142,10 +145,26 @@ class ThresholdSystem:
 
     def _fit(self, P: Array, starts: Sequence[Fit], tolerance: float) -> list[Fit]:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
+        some = self._on_some()
+        if some is not None:  # its fit is so close that two or three steps with all rows are enough
+            starts = some._fit(P, starts, SEARCH_TOLERANCE)
         at, z = self.place(P), np.array([self.coordinates(start) for start in starts])
         enough, quadratic = tolerance * self.features.moments.n, np.ascontiguousarray(np.einsum("gii->gi", at.T))
         ends = minimise(lambda z, which: self.objective(z, at.take(which)), z, self._m, enough, quadratic)
         return self._as_fits(ends, P)
+
+    def _on_some(self) -> ThresholdSystem | None:
+        """The same system of a sample of many rows, the penalty scaled by its share; None where they are not many."""
+        if not self._sample:
+            rows = self.rows.some()
+            self._sample[:] = [None if rows.size == self.rows.size else self._of(rows)]
+        return self._sample[0]
+
+    def _of(self, rows: Rows) -> ThresholdSystem:
+        """The same system of a sample of the rows."""
+        lam = self.features.penalties * (rows.n / self.features.moments.n)
+        features = replace(self.features, moments=structural_moments(rows, self.design.equations), penalties=lam)
+        return ThresholdSystem(features, self.design, rows, self.pairs)
 
     def objective(self, z: Array, at: Place) -> tuple[Array, Array, Array]:
         """Objectives (g,) at z (g, d), with gradients and Hessians."""
@@ -177,13 +196,13 @@ class ThresholdSystem:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
         (g, d), seen = z.shape, self._seen
         if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._total(at.q * z, self._columns, slice(None))
-        few = self._total(np.ascontiguousarray((at.q * z)[:, seen]), self._seen_columns, seen)
+            return self._total(at.q * z, self._columns, range(self._m))
+        few = self._total(np.ascontiguousarray((at.q * z)[:, seen]), self._seen_columns, self._tied)
         slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
         slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
         return Sums(few.log_cdf, slope, curvature)
 
-    def _total(self, y: Array, known: list[Columns], which: IntArray | slice) -> Sums:
+    def _total(self, y: Array, known: list[Columns], which: Sequence[int]) -> Sums:
         """Add up over all blocks of rows, from columns that are known or made anew."""
         if self._kept(known, which) is known:
             return total(lambda rows: rows.sums(y), known)
@@ -207,22 +226,23 @@ class ThresholdSystem:
 
     def columns(self) -> Iterable[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        return self._kept(self._columns, slice(None))
+        return self._kept(self._columns, range(self._m))
 
-    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterable[Columns]:
-        """All columns, or some of them, that are known, or worked out now to be known; unless they are too many."""
+    def _kept(self, known: list[Columns], which: Sequence[int]) -> Iterable[Columns]:
+        """Columns of some equations that are known, or worked out now to be known; unless they are too many."""
         make = self._maker(which)
         if not known and self.rows.keeps(self._width(which)):
             known[:] = list(map(make, self.rows.blocks()))  # at once: other threads see all of them or none
         return known or map(make, self.rows.blocks())
 
-    def _maker(self, which: IntArray | slice) -> Callable[[Rows], Columns]:
+    def _maker(self, which: Sequence[int]) -> Callable[[Rows], Columns]:
         """What makes columns of a block; where rows are few it keeps their products."""
         d = self._width(which)
         return partial(make_columns, self.design, which, with_products=self.rows.size * d * (d + 1) // 2 <= PRODUCTS)
 
-    def _width(self, which: IntArray | slice) -> int:
-        return int(np.arange(self._m + self._n_weights + self._n_gamma)[which].size)
+    def _width(self, which: Sequence[int]) -> int:
+        """How many columns some equations have, the protected attribute's included."""
+        return sum(1 + len(self.design.equations[j].embedding.terms) for j in which) + self._n_gamma
 
     # ------------------------------------------------------------ in and out
 
@@ -304,12 +324,14 @@ class Sums(NamedTuple):
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
 
 
-def make_columns(design: Design, which: IntArray | slice, block: Rows, *, with_products: bool) -> Columns:
-    """Columns of a block, all or some of them, and if asked for their products."""
+def make_columns(design: Design, which: Sequence[int], block: Rows, *, with_products: bool) -> Columns:
+    """Columns of a block, those of some equations and of the attribute's, and if asked for their products."""
     assert design.protected is not None
-    own = design.protected.values(block.a, block.x)
-    B = np.hstack([block.x, -design.values(block.a, block.x), own])[:, which]
-    return Columns(np.asfortranarray(B), block.a, block.weight, outer(B) if with_products else None)
+    equations = [design.equations[j] for j in which]
+    x = [block.x[:, equation.column] for equation in equations]
+    phi = [-equation.values(block.a, block.x).T for equation in equations]
+    B = np.vstack([*x, *phi, design.protected.values(block.a, block.x).T]).T
+    return Columns(B, block.a, block.weight, outer(B) if with_products else None)
 
 
 @cache
