@@ -25,6 +25,7 @@ from fairstress.analyses.plausibility import Plausibility, plausibility
 from fairstress.analyses.reaching import SLOW_PRECISION
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.budgets import Pairwise, SingleCause
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
@@ -32,7 +33,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.inputs.rows import Array
 from fairstress.model.view import RawColumns
-from fairstress.options import SEARCH, Pairwise, SingleCause
+from fairstress.options import SEARCH
 from fairstress.progress import Steps
 
 BLIND = "blind"  # the baseline that leaves the protected attribute out

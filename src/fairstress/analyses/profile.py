@@ -14,6 +14,7 @@ from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
+from fairstress.arguments import is_list
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context
 from fairstress.claim.evaluate import Evaluation, evaluate_many
@@ -22,7 +23,6 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, pair_matrix, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import is_list
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:

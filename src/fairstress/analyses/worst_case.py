@@ -13,6 +13,8 @@ from fairstress.analyses.bands.limits import Estimate, limit_columns
 from fairstress.analyses.benchmarks.strength import observed_correlation
 from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.tabular import Tabular
+from fairstress.arguments import seed
+from fairstress.budgets import Budget, SingleCause, read_budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
@@ -22,7 +24,7 @@ from fairstress.functionals.frame import OfFrame
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.options import ASCENT, Budget, Search, SingleCause, read_budget, read_search, seed
+from fairstress.options import ASCENT, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.causes import acts_on, loadings, sets_within

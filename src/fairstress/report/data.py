@@ -32,24 +32,16 @@ from fairstress.analyses.specification import (
     specification_checks,
 )
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import flag, is_positive, share
 from fairstress.audit import Audit
+from fairstress.budgets import Budget, read_budget
 from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
-from fairstress.options import (
-    RESIDUALS,
-    SHARING,
-    Budget,
-    Search,
-    Sharing,
-    flag,
-    is_positive,
-    read_budget,
-    read_search,
-    share,
-)
+from fairstress.options import RESIDUALS, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.report.text.brief import report_html, report_summary
 from fairstress.search.sets import read_sizes
+from fairstress.wording import SHARING, Sharing
 
 P_MAX = 0.3  # the size of the budget at which details are shown, unless another is asked for
 FEWER_SIZES = tuple(np.linspace(0.0, 0.6, 7).round(10).tolist())  # where CFU takes long
