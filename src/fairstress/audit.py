@@ -1406,7 +1406,7 @@ class Audit:
         """
         from fairstress.report.text.brief import audit_brief
 
-        return audit_brief(self, None if self.fitted.claim.is_mixed else quick_conclusion(self.fitted))
+        return audit_brief(self, None if self.fitted.claim.takes_long else quick_conclusion(self.fitted))
 
     def details(self) -> str:
         """Say in prose what was assumed and fitted: models, predictors, kinds of columns, notes.

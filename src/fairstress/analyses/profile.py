@@ -153,7 +153,7 @@ class Profile(Tabular):
 
 def read_grid(grid: Iterable[float] | None, claim: Claim) -> list[float]:
     """Check a grid of correlations; without one, 201 points from -0.99 to 0.99, fewer where each takes long."""
-    if grid is None and claim.is_mixed:
+    if grid is None and claim.takes_long:
         grid = (np.linspace(-0.9, 0.9, COARSEST if claim.is_slow else COARSER).round(10) + 0.0).tolist()
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]

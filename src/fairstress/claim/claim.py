@@ -115,6 +115,11 @@ class Claim:
         """Whether people may have several worlds and CFU has no derivative: searches then compare values alone."""
         return self.is_mixed and (self.draws_worlds or self.predictor.gradient == NO_GRADIENT)
 
+    @property
+    def takes_long(self) -> bool:
+        """Whether one value of CFU does: people may have several worlds, or a model without derivative is asked."""
+        return self.is_mixed or self.predictor.gradient == NO_GRADIENT
+
     def residuals(self, block: Rows) -> Array:
         """(r, m) what Model A takes for the errors of people as they are."""
         return model_residuals(self.design, self.model_a, block)

@@ -193,7 +193,7 @@ def collect(
     """Ask all questions; the arguments are those of `Audit.report`."""
     fitted, size = audit.fitted, share(P_MAX if p_max is None else p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
-    default = FEWER_SIZES if fitted.claim.is_mixed else SIZES
+    default = FEWER_SIZES if fitted.claim.takes_long else SIZES
     of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), size])
     named, thorough = _levels(audit, levels or {}), flag(thorough, "thorough")
     if threshold is not None:
@@ -208,12 +208,12 @@ def collect(
     alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
     searched = None if thorough else SEARCHED
     curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands), searched=searched)
-    ask = thorough or not fitted.claim.is_mixed
+    ask = thorough or not fitted.claim.takes_long
     found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=ask)
     worst = next(point for point in curve.points if point.p_max == size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, columns, steps)
-    chosen = GRID if grid is None and not fitted.claim.is_mixed else grid
+    chosen = GRID if grid is None and not fitted.claim.takes_long else grid
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),
