@@ -55,7 +55,8 @@ class CFU:
         for blocks in zip(first.blocks(), second.blocks(), strict=True):
             weight = self._weight(blocks[0].block)
             n += float(weight.sum())
-            for some, worlds in first.side_by_side(fits, blocks[0]):
+            features = first.looks_at_features or second.looks_at_features
+            for some, worlds in first.side_by_side(fits, blocks[0], features=features):
                 for total, claim, own in zip(totals, (first, second), blocks, strict=True):
                     total[some] += claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
         return totals[0] / n, totals[1] / n
@@ -75,7 +76,8 @@ class CFU:
         c_w = np.zeros(w_B.size)
         for factual in claim.blocks():
             weight = self._weight(factual.block)
-            counterfactual = claim.worlds([fit], factual)
+            features = claim.looks_at_features
+            counterfactual = claim.worlds([fit], factual, features=features, differing=claim.tied)
             predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
             assert slopes is not None
             change = predicted - factual.predicted

@@ -24,6 +24,7 @@ from fairstress.model.design import Design
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.tied import Alone, fit_tied
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
@@ -43,8 +44,11 @@ class ThresholdSystem:
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
     _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
     _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
-    _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _folds: dict[int, Folded] = field(default_factory=dict, init=False, repr=False)  # by how many columns are seen
+    _kept: dict[int, list[Columns]] = field(default_factory=dict, init=False, repr=False)  # these columns, if not many
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
+    _alone: list[Alone] = field(default_factory=list, init=False, repr=False)
+    _parts: dict[tuple[int, ...], ThresholdSystem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         M = self.features.moments
@@ -56,6 +60,10 @@ class ThresholdSystem:
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
+        return fit_tied(self, P, start, check_minima=check_minima)
+
+    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """The same with all variables at once, whether P ties them or not."""
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
@@ -69,6 +77,31 @@ class ThresholdSystem:
 
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
+        return self.alone().fit
+
+    def alone(self) -> Alone:
+        """Fit at P = I, variable by variable; worked out once."""
+        if not self._alone:
+            fit, features = self._independent(), self.features.alone()
+            own = fit.log_likelihood - features.fit.log_likelihood, fit.objective - features.fit.objective
+            log_likelihood, objective = features.log_likelihood, features.objective
+            self._alone.append(Alone(fit, np.append(own[0], log_likelihood), np.append(own[1], objective)))
+        return self._alone[0]
+
+    def part(self, variables: tuple[int, ...]) -> tuple[System | ThresholdSystem, IntArray]:
+        """The system of some variables, and where their weights stand among all; without A it has no threshold."""
+        features = tuple(v - 1 for v in variables if v > 0)
+        inner, d = self.features.part(features)
+        if 0 not in variables:
+            return inner, d
+        if variables not in self._parts:
+            place = {v: i for i, v in enumerate(variables)}
+            pairs = tuple((place[j], place[k]) for j, k in self.pairs if j in place and k in place)
+            design = Design.of([self.design.equations[j] for j in features], self.design.protected)
+            self._parts[variables] = ThresholdSystem(inner, design, self.rows, pairs)
+        return self._parts[variables], np.append(d, self._n_weights + np.arange(self._n_gamma))
+
+    def _independent(self) -> Fit:
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
         start = replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma)))
@@ -172,13 +205,10 @@ class ThresholdSystem:
 
     def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
-        (g, d), seen = z.shape, self._seen
-        if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._added_up(at.q * z, self.columns())
-        few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
-        slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
-        slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
-        return Sums(few.log_cdf, slope, curvature)
+        beyond = np.delete(at.q, self._seen, axis=1).any()
+        which = np.arange(z.shape[1]) if beyond else self._seen
+        blocks, folded = self._of(which)
+        return folded.unfolded(self._added_up(folded.fold(at.q * z), blocks))
 
     def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
         """Add up over blocks of rows, as many fits at once as fit into a core's cache."""
@@ -211,28 +241,38 @@ class ThresholdSystem:
 
     def columns(self) -> Iterator[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        return self._kept(self._columns, slice(None))
-
-    def _of_seen(self) -> Iterator[Columns]:
-        """Those of them from which A can be seen."""
-        return self._kept(self._seen_columns, self._seen)
-
-    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterator[Columns]:
-        if known:
-            yield from known
+        if self._columns:
+            yield from self._columns
             return
-        assert self.design.protected is not None
         blocks = []
+        for block in self._blocks():
+            blocks.append(block)
+            if self.rows.a.size * block.B.shape[1] > KEPT:
+                yield blocks.pop()
+        self._columns[:] = blocks  # at once, so that other threads see all of them or none
+        yield from blocks
+
+    def _blocks(self) -> Iterator[Columns]:
+        assert self.design.protected is not None
         for block in self.rows.blocks():
             own = self.design.protected.values(block.a, block.x)
-            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])[:, which]
-            few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
-            products = outer(B) if few else None
-            blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
-            if self.rows.a.size * B.shape[1] > KEPT:
-                yield blocks.pop()
-        known[:] = blocks  # at once, so that other threads see all of them or none
-        yield from blocks
+            B = np.hstack([block.x[:, self.design.columns], -self.design.values(block.a, block.x), own])
+            yield Columns(B, block.a, block.weight, None)
+
+    def _of(self, which: IntArray) -> tuple[Iterable[Columns], Folded]:
+        """Some columns, each but once where several are the same, block by block, and which are the same."""
+        d, n = self.members.size + self._n_gamma, self.rows.a.size
+        if which.size not in self._folds:
+            like, sign = same_columns(block.B[:, which] for block in self._blocks())
+            self._folds[which.size] = Folded.of(which, d, like, sign)
+        folded = self._folds[which.size]
+        few = n * folded.count * (folded.count + 1) // 2 <= PRODUCTS
+        some = (block.some(which[folded.first], few=few) for block in self._blocks())
+        if n * folded.count > KEPT:
+            return some, folded
+        if which.size not in self._kept:
+            self._kept[which.size] = list(some)
+        return self._kept[which.size], folded
 
     # ------------------------------------------------------------ in and out
 
@@ -278,6 +318,11 @@ class Columns:
     weight: Array  # (r,)
     products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
 
+    def some(self, which: IntArray, *, few: bool = False) -> Columns:
+        """Some of the columns, with the products of each two where these are few."""
+        B = np.asfortranarray(self.B[:, which])
+        return Columns(B, self.a, self.weight, outer(B) if few else None)
+
     def crossed(self, factor: Array) -> Array:
         """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
         if self.products is None:
@@ -292,6 +337,57 @@ class Sums:
     log_cdf: Array  # (g,) ``sum_i weight_i log Normal_cdf(t_i)``
     slope: Array  # (g, d) ``sum_i weight_i a_i hazard_i B_i``
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """Which columns are the same, but perhaps for their sign: sums take each but once."""
+
+    E: Array  # (d, k) 1 or -1 where a column is one of those that are summed over
+    first: IntArray  # (k,) the first column, among those that are seen, of each kind
+
+    @classmethod
+    def of(cls, which: IntArray, d: int, like: IntArray, sign: Array) -> Folded:
+        """Of ``which`` of d columns, each is ``sign`` times the one that it is ``like``."""
+        first, kind = np.unique(like, return_inverse=True)
+        E = np.zeros((d, first.size))
+        E[which, kind] = sign
+        return cls(E, first)
+
+    @property
+    def count(self) -> int:
+        """How many different columns there are."""
+        return int(self.first.size)
+
+    def fold(self, y: Array) -> Array:
+        """(g, k) weights of the columns that are summed over, of those (g, d) of all."""
+        return np.asarray((y[:, None] @ self.E)[:, 0])
+
+    def unfolded(self, sums: Sums) -> Sums:
+        """Sums for all columns."""
+        slope = (sums.slope[:, None] @ self.E.T)[:, 0]
+        return Sums(sums.log_cdf, slope, self.E @ sums.curvature @ self.E.T)
+
+
+def same_columns(blocks: Iterable[Array]) -> tuple[IntArray, Array]:
+    """For each column of blocks of rows (r, d) one that it is the same as, but for the sign, and that sign."""
+    like, signs = np.zeros(0, dtype=np.intp), np.ones(0)
+    for B in blocks:
+        if not like.size:
+            like, signs = _alike(B)
+        apart = [j for j, i in enumerate(like.tolist()) if i != j and (B[:, j] != signs[j] * B[:, i]).any()]
+        like[apart], signs[apart] = apart, 1.0
+    return like, signs
+
+
+def _alike(B: Array) -> tuple[IntArray, Array]:
+    """The same for one block: the first such column."""
+    first: dict[bytes, tuple[int, float]] = {}
+    for j, column in enumerate((B + 0.0).T):  # which knows no -0
+        first.setdefault(column.tobytes(), (j, 1.0))
+        first.setdefault((0.0 - column).tobytes(), (j, -1.0))
+    found = [first[column.tobytes()] for column in (B + 0.0).T]
+    return np.array([i for i, _ in found], dtype=np.intp), np.array([sign for _, sign in found])
 
 
 @cache
