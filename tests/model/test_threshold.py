@@ -210,9 +210,9 @@ def test_columns_of_features_that_no_chain_of_pairs_ties_to_the_attribute_change
 
 def test_columns_that_are_the_same_but_for_their_sign_are_summed_over_once():
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim
-    blocks, folded = claim.system._of(np.arange(claim.system.members.size + 1))
+    blocks, folded = claim.system.folded()
     B = np.concatenate([block.B for block in blocks])
-    every = np.concatenate([block.B for block in claim.system.columns()])
+    every = np.concatenate([block.B for block in claim.system._blocks()])
     assert folded.count < every.shape[1]  # all equations have a constant, and so has the attribute's
     np.testing.assert_array_equal(B @ folded.E.T, every)
 

@@ -51,6 +51,7 @@ class Claim:
     _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
     _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
     _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
+    _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
@@ -127,6 +128,11 @@ class Claim:
         return worlds(self.design, w_A, w_B, factual, differing=own, features=features)
 
     @property
+    def may_differ(self) -> frozenset[int]:
+        """Equations whose weights P may move away from Model A's: derivatives by P hang on these."""
+        return frozenset(range(len(self.design.equations))) if self.tied is None else self.tied
+
+    @property
     def looks_at_features(self) -> bool:
         """Whether the predictor looks at features, and not at residuals alone."""
         return not isinstance(self.view, View)
@@ -139,6 +145,15 @@ class Claim:
         for start in range(0, len(fits), size):
             some = slice(start, start + size)
             yield some, self.worlds(fits[some], factual, features=features)
+
+    def seen_through(self, system: Likelihood) -> Claim:
+        """The same claim on the same people where Model B is fitted as another system says; made once for each."""
+        if system not in self._through:
+            other = replace(self, system=system)
+            other._kept[:], other._alike[:] = self._kept, self._alike
+            other._fewer[:] = [fewer.seen_through(system) for fewer in self._fewer]
+            self._through[system] = other
+        return self._through[system]
 
     def reweighted(self, weight: Array, system: Likelihood) -> Claim:
         """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""

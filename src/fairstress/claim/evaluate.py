@@ -111,7 +111,7 @@ def evaluate(
     The fit sets out from Model A, or from ``start``, which spares steps where its P is near.
     """
     with one_thread:
-        claim.blocks()
+        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
         fitted = fits(claim, P[None], check_minima=check_minima, start=start)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)[0]
 
@@ -150,7 +150,7 @@ def evaluate_many(
     ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step.
     """
     with one_thread:
-        claim.blocks()
+        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
         fitted = fits(claim, P, check_minima=check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)
 

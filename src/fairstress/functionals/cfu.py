@@ -77,7 +77,7 @@ class CFU:
         for factual in claim.blocks():
             weight = self._weight(factual.block)
             features = claim.looks_at_features
-            counterfactual = claim.worlds([fit], factual, features=features, differing=claim.tied)
+            counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
             predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
             assert slopes is not None
             change = predicted - factual.predicted

@@ -62,7 +62,7 @@ class MeanEffect:
         w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(fit.weights.size)
         for factual in claim.blocks():
             x, weight = factual.block.x, self.weight(factual.block)
-            counterfactual = claim.worlds([fit], factual)
+            counterfactual = claim.worlds([fit], factual, differing=claim.may_differ)
             x_cf = counterfactual.x_cf[0, :, self.column]
             total += float((self._value(x_cf) - self._value(x[:, self.column])) @ weight)
             g = np.zeros_like(x)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.errors import DataError
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows, sample
 from fairstress.model.design import Design
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
@@ -42,12 +42,12 @@ class ThresholdSystem:
     rows: Rows
     pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
-    _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
     _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
     _folds: dict[int, Folded] = field(default_factory=dict, init=False, repr=False)  # by how many columns are seen
     _kept: dict[int, list[Columns]] = field(default_factory=dict, init=False, repr=False)  # these columns, if not many
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
     _alone: list[Alone] = field(default_factory=list, init=False, repr=False)
+    _sampled: list[ThresholdSystem] = field(default_factory=list, init=False, repr=False)
     _parts: dict[tuple[int, ...], ThresholdSystem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +100,19 @@ class ThresholdSystem:
             design = Design.of([self.design.equations[j] for j in features], self.design.protected)
             self._parts[variables] = ThresholdSystem(inner, design, self.rows, pairs)
         return self._parts[variables], np.append(d, self._n_weights + np.arange(self._n_gamma))
+
+    def on_sample(self, size: int) -> ThresholdSystem:
+        """The same system with the attribute seen in a sample of the rows, always the same; itself where they are few.
+
+        Features are still seen through the moments of all rows, so that at P = I their fit is that of all.
+        """
+        if self.rows.a.size <= 2 * size:
+            return self
+        if not self._sampled:
+            some = sample(self.rows, size, np.random.default_rng(0))
+            rows = replace(some, weight=some.weight * (self.rows.n / some.n))
+            self._sampled.append(replace(self, rows=rows))
+        return self._sampled[0]
 
     def _independent(self) -> Fit:
         features = self.features.independent()
@@ -206,8 +219,7 @@ class ThresholdSystem:
     def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
         beyond = np.delete(at.q, self._seen, axis=1).any()
-        which = np.arange(z.shape[1]) if beyond else self._seen
-        blocks, folded = self._of(which)
+        blocks, folded = self.folded() if beyond else self._of(self._seen)
         return folded.unfolded(self._added_up(folded.fold(at.q * z), blocks))
 
     def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
@@ -239,18 +251,9 @@ class ThresholdSystem:
         by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
         return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
 
-    def columns(self) -> Iterator[Columns]:
-        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        if self._columns:
-            yield from self._columns
-            return
-        blocks = []
-        for block in self._blocks():
-            blocks.append(block)
-            if self.rows.a.size * block.B.shape[1] > KEPT:
-                yield blocks.pop()
-        self._columns[:] = blocks  # at once, so that other threads see all of them or none
-        yield from blocks
+    def folded(self) -> tuple[Iterable[Columns], Folded]:
+        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block, the same ones once; kept if not many."""
+        return self._of(np.arange(self.members.size + self._n_gamma))
 
     def _blocks(self) -> Iterator[Columns]:
         assert self.design.protected is not None
