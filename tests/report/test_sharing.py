@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import fairstress as fs
 from fairstress.errors import SettingError
-from fairstress.options import Sharing
 from fairstress.report.html.page import render_page
 from fairstress.report.json import report_results, results
 from fairstress.report.sharing import hidden_groups, shared
 from fairstress.report.text.brief import brief
+from fairstress.wording import Sharing
 
 OUTCOME, FEATURE = 41.4213, -7.3891  # of the only person of a group
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstress.analyses.groups import EVERYONE, flip_shares
 from fairstress.analyses.tabular import Shown
+from fairstress.arguments import as_float, is_list, whole_number
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions, turned
 from fairstress.claim.measure import Measure, weighted_quantile
@@ -21,7 +22,6 @@ from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.counterfactual import Leaves
 from fairstress.model.fit import Fit
-from fairstress.options import as_float, is_list, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

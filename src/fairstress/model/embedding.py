@@ -208,7 +208,7 @@ class Polynomial:
         return M
 
     def from_inputs(self, C: Array) -> Array:
-        """(d,) what belongs to each column, of what belongs to lower columns times inputs (n, p); the constant has 0."""
+        """(d,) what belongs to each column, of what belongs to lower columns times inputs (n, p); the constant: 0."""
         return np.concatenate([[0.0], C[self._made_of]])
 
     def dot(self, Z: Array, w: Array) -> Array:
