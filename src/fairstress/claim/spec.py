@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.arguments import degree, is_list, penalty, word
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.data import Table
@@ -16,7 +17,8 @@ from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.handed_in import UserPredictor
 from fairstress.model.predictor import ANALYTIC
 from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, degree, is_list, penalty, word
+from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS
+from fairstress.wording import Wording
 
 EXPECTED, LEAVE_OUT = "expected", "leave out"
 MAX_MEMORY = 10**9

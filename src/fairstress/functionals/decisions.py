@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from fairstress.arguments import as_float, word
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock
 from fairstress.model.fit import Fit
-from fairstress.options import LOG_ODDS, as_float, word
+from fairstress.options import LOG_ODDS
 
 EITHER, GAINED, LOST = "either", "gained", "lost"
 

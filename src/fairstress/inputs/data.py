@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fairstress.arguments import finite
 from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.folds import SPLITS, Folds, cut, read_folds
 from fairstress.inputs.frames import (
@@ -31,7 +32,6 @@ from fairstress.inputs.others import combinations, take_others
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
-from fairstress.options import finite
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
 DEALS = 100  # parts into which people are dealt to hold some of them out

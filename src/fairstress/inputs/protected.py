@@ -10,10 +10,10 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import finite, is_list
 from fairstress.errors import DataError, SettingError, alternatives, show
 from fairstress.inputs.frames import check_spread, is_among, numbered
 from fairstress.inputs.rows import Array, IntArray, Rows, join
-from fairstress.options import finite, is_list
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from fairstress.analyses.robust.accuracy import Accuracy, accuracy_of
 from fairstress.analyses.robust.minimax import largest
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import is_list, not_negative
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, Status, show
@@ -29,7 +30,7 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
-from fairstress.options import Robust, is_list, not_negative
+from fairstress.options import Robust
 from fairstress.progress import Progress, Steps
 from fairstress.search.causes import sets_within
 
