@@ -14,6 +14,7 @@ from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import fits
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
+from fairstress.model.system import without_penalty
 from fairstress.search.enclosure import Objective
 from fairstress.search.problem import Problem
 from fairstress.search.sets import CorrelationSet
@@ -33,6 +34,7 @@ class Cell:
     bound: float  # over the cell, where it is proved
     moves: Array  # (q,) how much each direction moves the value
     fit: Fit | None = None  # of Model B at the centre
+    ceiling: float = -np.inf  # of the deviance of fits that are surely the lowest
     slope: Array | None = None  # (q,) at the centre, where an estimate needs it
 
 
@@ -99,13 +101,17 @@ class Proved:
     claim: Claim  # on as few people as its CFU needs
     members: CorrelationSet
     objective: Objective
+    free: Claim | None  # the same without penalty, where there is one
 
     @classmethod
     def of_problem(cls, problem: Problem) -> Proved:
         """Bounds for a claim of which `why_not_proved` has nothing to say."""
         assert isinstance(problem.members, CorrelationSet)
         free = [pair for pair, side in zip(problem.members.pairs, _sides(problem.members), strict=True) if side > 0]
-        return cls(problem.claim.for_changes(), problem.members, Objective.of_system(problem.claim.system, free))
+        system, claim = problem.claim.system, problem.claim.for_changes()
+        objective = Objective.of_system(system, free)
+        lighter = replace(claim, system=without_penalty(system)) if objective.penalties.any() else None
+        return cls(claim, problem.members, objective, lighter)
 
     def look(self, centre: Array, half: Array, parent: Cell | None) -> Cell:
         """Fit Model B at the centre and enclose it over the cell."""
@@ -120,14 +126,24 @@ class Proved:
         if least <= 0:
             return replace(nothing, bound=np.inf)
         (fit,) = fits(self.claim, P[None], check_minima=False, start=parent.fit if parent else None)
+        served = parent is not None and np.isfinite(parent.bound)  # then its ceiling is high enough for its halves
+        ceiling = parent.ceiling if parent and served else self._ceiling(P, half)
         box = self.objective.box(P, half)
-        y = box.enclose(fit) if box else None
+        y = box.enclose(fit, ceiling) if box else None
         w = self.objective.weights(y) if y else None
         if w is None:
-            return replace(nothing, bound=np.inf, fit=fit)
+            return replace(nothing, bound=np.inf, fit=fit, ceiling=ceiling)
         upper = upper_bound(self.claim, w)
         value = upper.value if self.members.contains(p) else -np.inf
-        return Cell(centre, half, value, upper.bound * (1 + ROUNDING), upper.moves, fit)
+        return Cell(centre, half, value, upper.bound * (1 + ROUNDING), upper.moves, fit, ceiling)
+
+    def _ceiling(self, P: Array, half: Array) -> float:
+        """The deviance below which a penalised fit in the cell is the lowest: n more than one without penalty has."""
+        if self.free is None:
+            return np.inf
+        objective = replace(self.objective, penalties=np.zeros_like(self.objective.penalties))
+        box, (fit,) = objective.box(P, half), fits(self.free, P[None], check_minima=False)
+        return -np.inf if box is None else objective.n + box.least_deviance(fit)
 
     def of(self, cell: Cell) -> float:
         """What is proved stays as it is."""

@@ -4,11 +4,12 @@ In ``z = (u, theta, gamma)``, with u = 1/sigma and theta = w/sigma, the objectiv
 
 ``F(z; P) = z'T(P)z - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(a_i B_i'(q(P) z))``.
 
-Let ``y(d)`` be any guess of the minimum, linear in the place d in the box, and M the Hessian at the box's centre. If
-``F_zz >= kappa M`` wherever ``|z - y(d)|_M <= rho``, and ``|F_z(y(d))| <= eta < kappa rho`` in the dual norm, then F has a
-minimum within ``eta / kappa`` of y(d), since it grows on that ball's surface. The guess is the tangent of the minimum, so
-that eta is of second order. Without a penalty F is convex and this is its only minimum. With one it is convex where
-``sum_d lam_d w_d^2 <= n`` for each equation; outside, F exceeds what it could be without penalty by more than n.
+Let ``y(d)`` be any guess of the minimum at the place d of the box, and M the Hessian at the box's centre. If
+``F_zz >= kappa M`` wherever ``|z - y(d)|_M <= rho``, and ``|F_z(y(d))| <= eta < kappa rho`` in the dual norm, F has a
+minimum within ``eta / kappa`` of y(d), since it grows on that ball's surface. The guess has the minimum's tangent and
+curvature, so that eta is of third order. Without a penalty F is convex and this is its only minimum. With one it is
+convex where ``sum_d lam_d w_d^2 <= n`` for each equation; outside, the penalty alone is more than n, so that F is not
+lower than its minimum without penalty, plus n: the ceiling below which a minimum must be.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import numpy as np
 
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.fit import Fit, System
-from fairstress.model.linear import independent_columns
 from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood
 from fairstress.model.threshold import Columns, ThresholdSystem
@@ -28,7 +28,6 @@ from fairstress.search.forms import Form, inverse, joined
 
 HAZARD_SECOND = 0.3  # the hazard density / Normal_cdf has a second derivative between 0 and 0.2958
 HAZARD_THIRD = 0.19  # and a third one between -0.18896 and 0.1149
-PROMISE = 1e-3  # decrease of a deviance by Newton's next step at which it ends
 SHARES = (4.0, 1.3)  # radii of the ball that are tried, as multiples of eta
 
 
@@ -43,7 +42,6 @@ class Objective:
     n: float
     rows: tuple[Columns, ...]  # in which A is seen, their columns turned too; none where it is not behind a threshold
     pairs: tuple[tuple[int, int], ...]  # the free ones, as positions in P
-    ceiling: float  # of F: above it less n log det P a fit may lie where F is not convex
 
     @classmethod
     def of_system(cls, system: Likelihood, pairs: Sequence[tuple[int, int]]) -> Objective:
@@ -54,11 +52,10 @@ class Objective:
         M, m = features.moments, features.moments.S.shape[0]
         cross = np.block([[M.S, -M.C.T], [-M.C, M.G]])
         of = np.concatenate([np.arange(m), features.feature_of])
-        ceiling = np.inf if not features.penalties.any() else M.n + _least(cross, of, m, M.n) + _least_deviance(rows)
         basis = _basis(cross, of, M.n, rows)
         k, turned = of.size, tuple(replace(block, B=block.B @ basis, products=None) for block in rows)
         cross = basis[:k, :k].T @ cross @ basis[:k, :k]
-        return cls(basis, cross, of, features.penalties, M.n, turned, tuple(pairs), float(ceiling))
+        return cls(basis, cross, of, features.penalties, M.n, turned, tuple(pairs))
 
     @property
     def m(self) -> int:
@@ -86,17 +83,16 @@ class Objective:
         """A box of correlations around P (V, V); None where it is too large to be enclosed."""
         form, first = Form.exact(P, len(self.pairs)), int(bool(self.rows))
         for i, (j, k) in enumerate(self.pairs):
-            form.g[j, k, i] = form.g[k, j, i] = half[i]
+            form.g[i, j, k] = form.g[i, k, j] = half[i]
         X = inverse(form[first:, first:])
         if X is None or not self.rows:
             return X and Box(form, X, None, self)
         r = form[0, 1:]
-        k = (X * Form(r.c[None], r.g[None], r.e[None])).sum(axis=1)
-        steepness = ((r * k).sum(axis=0) * -1.0 + 1.0).power(-0.5)
+        k = (X * r[None]).sum(axis=1)
+        steepness = ((r * k).sum(axis=0)[None] * -1.0 + 1.0).power(-0.5)
         if steepness is None:
             return None
-        kappa = k * Form(steepness.c[None], steepness.g[None], steepness.e[None])
-        behind = Form(*(np.repeat(part[None], self.n_gamma, axis=0) for part in (steepness.c, steepness.g, steepness.e)))
+        kappa, behind = k * steepness, steepness[np.zeros(self.n_gamma, dtype=int)]
         return Box(form, X, joined([kappa[self.of], behind]), self)
 
 
@@ -109,26 +105,38 @@ class Box:
     q: Form | None  # (d,) factors of z in what A is seen by
     F: Objective
 
-    def enclose(self, fit: Fit) -> Form | None:
-        """All minima over the box, in the basis, seen from the fit at its centre; None where nothing can be proved."""
+    def enclose(self, fit: Fit, ceiling: float = np.inf) -> Form | None:
+        """All minima over the box, in the basis, seen from the fit at its centre; None where nothing can be proved.
+
+        The deviance of a minimum must be below the ceiling.
+        """
+        found = self._minima(fit)
+        if found is None or (ceiling < np.inf and not self._deviance_limits(found)[1] < ceiling):
+            return None
+        return found.guess.plus(found.away * found.each)
+
+    def least_deviance(self, fit: Fit) -> float:
+        """Below what the deviance ``F + n log det P`` does not fall all over the box; for F that is convex."""
+        found = self._minima(fit)
+        return -np.inf if found is None else self._deviance_limits(found)[0]
+
+    def _minima(self, fit: Fit) -> Minima | None:
+        """Follow the minimum's tangent and curvature over the box, and bound how far from them it can be."""
         y = self.F.coordinates(fit)
         guess, M = Form.exact(y, self.P.q), self.hessian(y)
         if np.linalg.eigvalsh(M)[0] <= 0:
             return None
         M_inverse = np.linalg.inv(M)
-        for order in (self.P.q, guess.g.shape[-1]):  # the tangent of the minimum, then its curvature
+        for order in (self.P.q, len(guess.g), 0):
             G = self.gradient(guess)
             if G is None:
                 return None
-            guess.g[:, :order] -= M_inverse @ G.g[:, :order]
-        G = self.gradient(guess)
-        if G is None:
-            return None
-        eta, each = _dual_norm(G, M_inverse), np.sqrt(np.diag(M_inverse))
+            guess.g[:order] -= G.g[:order] @ M_inverse
+        eta = _dual_norm(G, M_inverse)
         for share in SHARES:
             kappa = self._least_curvature(guess, M, M_inverse, share * eta)
-            if kappa * share > 1.0 and self._is_lowest(guess):
-                return guess.plus(eta / kappa * each)
+            if kappa * share > 1.0:
+                return Minima(guess, eta / kappa, eta**2 / (2 * kappa), np.sqrt(np.diag(M_inverse)))
         return None
 
     def gradient(self, y: Form) -> Form | None:
@@ -146,7 +154,7 @@ class Box:
         belongs = (F.of[:, None] == np.arange(F.m)).astype(float)
         Y = Form(
             (F.cross_products * y.c[:k]) @ belongs,
-            np.einsum("dej,eq->djq", F.cross_products[:, :, None] * belongs, y.g[:k]),
+            (y.g[:, None, :k] * F.cross_products) @ belongs,
             (np.abs(F.cross_products) * y.e[:k]) @ belongs,
         )
         return (self.X[F.of] * Y).sum(axis=1) * 2.0
@@ -206,7 +214,7 @@ class Box:
     # ------------------------------------------------------------ bounds
 
     def _least_curvature(self, guess: Form, M: Array, M_inverse: Array, rho: float) -> float:
-        """kappa: the least eigenvalue, relative to M, of what each part of the Hessian can shrink to in box and ball."""
+        """kappa: the least eigenvalue, relative to M, of what the Hessian's parts can shrink to in box and ball."""
         F, A, k = self.F, self.F.basis, self.F.of.size
         away = rho * np.sqrt(np.maximum(((A @ M_inverse) * A).sum(axis=1), 0.0))  # of a coordinate from the guess
         H = np.zeros_like(M)
@@ -233,7 +241,7 @@ class Box:
         return float(np.linalg.norm(root @ self.P.radius[first:, first:] @ root, 2))
 
     def _least_scales(self, guess: Form, away: Array) -> float:
-        """The logarithms' part with the penalty's: with ``o = lam |w|^2 / n`` it is ``1/u^2`` times a form in w alone."""
+        """The part of logarithms and penalty: ``1/u^2`` times a form in w alone; ``o = lam |w|^2 / n``."""
         F, m, k, b = self.F, self.F.m, self.F.of.size, self.F.of[self.F.m :]
         shrunk = (guess.c[:m] / (guess.c[:m] + guess.reach[:m] + away[:m])) ** 2
         if not F.penalties.any():
@@ -243,7 +251,9 @@ class Box:
         if inverse_u is None:
             return 0.0
         w = z[m:k] * inverse_u[b]
-        o, more = (np.bincount(b, F.penalties * part, m) / F.n for part in (w.c**2, w.radius * (2 * np.abs(w.c) + w.radius)))
+        o, more = (
+            np.bincount(b, F.penalties * part, m) / F.n for part in (w.c**2, w.radius * (2 * np.abs(w.c) + w.radius))
+        )
         moved = np.sqrt(np.bincount(b, F.penalties * w.radius**2, m) / F.n)
         # eigenvalues of [[1 + 3 o, -2 sqrt(o)], [-2 sqrt(o), 1]], relative to diag(2n, 2 lam)
         least = (2 + 3 * o - np.sqrt(9 * o**2 + 16 * o)) / 2
@@ -273,15 +283,13 @@ class Box:
             total += float(self.q.radius[own].max(initial=0.0) * np.sqrt(max(np.linalg.eigvalsh(part)[-1], 0.0)))
         return total
 
-    def _is_lowest(self, guess: Form) -> bool:
-        """Whether F plus n log det P, the deviance, is all over the box lower than where F is not convex."""
-        if np.isinf(self.F.ceiling):
-            return True
-        known = self._value(guess)
+    def _deviance_limits(self, found: Minima) -> tuple[float, float]:
+        """Between what ``F + n log det P`` is at the minima all over the box."""
+        known = self._value(found.guess)
         if known is None:
-            return False
+            return -np.inf, np.inf
         whole = known + self._log_det() * self.F.n
-        return bool(whole.c + whole.radius < self.F.ceiling)
+        return float(whole.c - whole.radius - found.lower), float(whole.c + whole.radius)
 
     def _value(self, y: Form) -> Form | None:
         """``F`` itself."""
@@ -303,16 +311,26 @@ class Box:
         return value
 
     def _log_det(self) -> Form:
-        """``log det P`` of the features' part: ``tr(XE) - tr(XEXE)/2``, and at most ``tr(S^3 (I - S)^-1)/3``, S = |X||E|."""
+        """``log det P`` of the features: ``tr(XE) - tr(XEXE)/2``, and ``tr(S^3 (I - S)^-1)/3`` at most, S = |X||E|."""
         first = int(bool(self.F.rows))
         P, X = self.P[first:, first:], self.X.c
         S = np.abs(X) @ P.radius
         rest = np.trace(S @ S @ S @ np.linalg.inv(np.eye(len(X)) - S)) / 3
-        XE = X @ np.moveaxis(P.linear, -1, 0)
+        XE = X @ P.linear
         i, j = np.triu_indices(P.q)
         second = -np.trace(XE[i] @ XE[j], axis1=1, axis2=2) * np.where(i == j, 0.5, 1.0)
         g = np.concatenate([np.trace(XE, axis1=1, axis2=2), second])
         return Form(np.asarray(-np.linalg.slogdet(X)[1]), g, np.asarray(rest))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Minima:
+    """A guess of the minima over a box, and how far they can be from it."""
+
+    guess: Form  # (d,)
+    away: float  # at most, in the norm of M
+    lower: float  # than at the guess: how much F can be there, at most
+    each: Array  # (d,) how far a coordinate can be where the norm is 1
 
 
 def _basis(cross_products: Array, of: IntArray, n: float, rows: Sequence[Columns]) -> Array:
@@ -329,8 +347,8 @@ def _basis(cross_products: Array, of: IntArray, n: float, rows: Sequence[Columns
 
 def _dual_norm(G: Form, M_inverse: Array) -> float:
     """How large G can be in the norm of M's inverse."""
-    directions = np.concatenate([G.c[:, None], G.g], axis=1)
-    known = np.sqrt(np.maximum(np.einsum("dq,de,eq->q", directions, M_inverse, directions), 0.0)).sum()
+    directions = np.concatenate([G.c[None], G.g])
+    known = np.sqrt(np.maximum(((directions @ M_inverse) * directions).sum(axis=1), 0.0)).sum()
     return float(known + np.sqrt(G.e @ np.abs(M_inverse) @ G.e))
 
 
@@ -338,43 +356,3 @@ def _curvature(t: Array) -> Array:
     """``hazard (t + hazard)``, the second derivative of ``-log Normal_cdf``."""
     hazard = log_normal_cdf(t)[1]
     return np.maximum(hazard * (t + hazard), 0.0)
-
-
-def _least(cross_products: Array, of: IntArray, m: int, n: float) -> float:
-    """Below what ``z'Tz - 2n sum log u + n log det P`` cannot fall: n m, and the variance that nothing before explains.
-
-    ``det R(w)`` is a product of variances of errors given the earlier ones; each is at least that of the feature given
-    all columns of its own and of earlier equations, and all earlier features.
-    """
-    total = n * m
-    for j in range(m):
-        known = np.flatnonzero((np.arange(of.size) >= m) & (of <= j) | (np.arange(of.size) < j))
-        A, c = cross_products[np.ix_(known, known)], cross_products[known, j]
-        explained = float(c @ np.linalg.lstsq(A, c, rcond=1e-12)[0])
-        total += n * np.log(max(cross_products[j, j] - explained, 1e-300) / n)
-    return float(total)
-
-
-def _least_deviance(rows: Sequence[Columns]) -> float:
-    """Below what ``-2 sum_i log Normal_cdf`` cannot fall: that of a probit with all columns, and 1 less.
-
-    It is convex, and Newton's method ends where the next step promises next to nothing.
-    """
-    if not rows:
-        return 0.0
-    kept = independent_columns(np.asarray(sum((block.B.T * block.weight) @ block.B for block in rows)))
-    beta = np.zeros(kept.size)
-    for _ in range(30):
-        value, g, H = 0.0, np.zeros(kept.size), np.zeros((kept.size, kept.size))
-        for block in rows:
-            B = block.B[:, kept]
-            t = block.a * (B @ beta)
-            cdf, hazard = log_normal_cdf(t)
-            value -= 2 * float(block.weight @ cdf)
-            g -= 2 * (block.a * block.weight * hazard) @ B
-            H += 2 * (B.T * (block.weight * _curvature(t))) @ B
-        step = -np.linalg.solve(H, g)
-        if -float(g @ step) <= PROMISE:
-            return value - 1.0
-        beta = beta + step
-    return 0.0

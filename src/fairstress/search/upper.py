@@ -1,8 +1,8 @@
 """An upper bound of CFU over a box of correlations, proved: the counterfactual sweep in forms.
 
-Weights that are known to first order all over the box give everyone's change of prediction to first order,
-``c_i + g_i'd + r_i`` with ``|r_i| <= e_i``. The mean square of the linear part is convex in d and largest in a corner of the
-box; by Minkowski's inequality the rest adds at most the root mean square of e.
+Weights that are known to second order all over the box give everyone's change of prediction to second order. The mean
+square of its linear part is convex and largest in a corner of the box; by Minkowski's inequality each further part adds
+at most its own root mean square.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock
 from fairstress.model.design import Equation
 from fairstress.model.embedding import Polynomial
-from fairstress.model.fit import System
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.model.view import FAIR_PART, ITSELF, View
@@ -40,8 +39,6 @@ def why_not_proved(claim: Claim) -> str:
         return "the predictor is shown more than residuals"
     if not claim.measure.is_squared:
         return "changes are not measured by their squares"
-    if isinstance(system, System) and claim.design.protected is not None and system.penalties.any():
-        return "the protected attribute is a number with a penalised equation"
     return ""
 
 
@@ -57,7 +54,7 @@ class Upper:
 def upper_bound(claim: Claim, w: Form) -> Upper:
     """Bound CFU for weights of Model B (D,) that are known over a box."""
     q, total = w.q, 0.0
-    square, mixed, quadratic, bent, rest = 0.0, np.zeros(q), np.zeros((q, q)), np.zeros(w.g.shape[-1] - q), 0.0
+    square, mixed, quadratic, bent, rest = 0.0, np.zeros(q), np.zeros((q, q)), np.zeros(len(w.g) - q), 0.0
     for factual in claim.blocks():
         change, weight = _change(claim, factual, w), factual.block.weight
         total += float(weight.sum())
@@ -65,9 +62,9 @@ def upper_bound(claim: Claim, w: Form) -> Upper:
             square += float(weight @ change**2)
             continue
         square += float(weight @ change.c**2)
-        mixed += (weight * change.c) @ change.linear
-        quadratic += (change.linear * weight[:, None]).T @ change.linear
-        bent += weight @ change.g[:, q:] ** 2
+        mixed += change.linear @ (weight * change.c)
+        quadratic += (change.linear * weight) @ change.linear.T
+        bent += change.g[q:] ** 2 @ weight
         rest += float(weight @ change.e**2)
     corners = np.array(list(itertools.product([-1.0, 1.0], repeat=q)))
     linear = square + 2 * corners @ mixed + ((corners @ quadratic) * corners).sum(axis=1)
@@ -89,8 +86,9 @@ def _change(claim: Claim, factual: FactualBlock, w: Form) -> Number:
             if not isinstance(moved, Form) and not moved.any():
                 continue
             own = w[where][d : d + 1]
-            x_cf[equation.column] = _plus(x_cf[equation.column], _times(own, moved))
-            eps_cf[equation.column] = _plus(eps_cf[equation.column], _times(own - w_A[where][d], moved))
+            shift = own * moved
+            x_cf[equation.column] = _plus(x_cf[equation.column], shift)
+            eps_cf[equation.column] = _plus(eps_cf[equation.column], _plus(moved * -w_A[where][d], shift))
     assert isinstance(claim.view, View)
     assert isinstance(claim.predictor, PolynomialPredictor)
     shown = _shown(claim.view, factual, eps_cf)
