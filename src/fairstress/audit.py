@@ -209,7 +209,7 @@ class Audit:
             The causal graph.
         reference
             Level of the protected attribute that the others are compared with, of two levels the one coded +1; default
-            the last in sorted order.
+            the last in sorted order. With more levels a penalty draws the others towards it, so that the choice counts.
         shift
             How far the counterfactual moves a numeric protected attribute; default one standard deviation.
         contrast

@@ -185,9 +185,10 @@ class Estimated:
         apart = float(np.abs(one.centre - other.centre).sum())
         if apart == 0 or not np.isfinite(other.value):
             return
-        slopes = one.slope is not None and other.slope is not None
-        change = np.abs(one.slope - other.slope).max() if slopes else abs(one.value - other.value)
-        self.speed = max(self.speed, float(change) / apart)
+        change = abs(one.value - other.value)
+        if one.slope is not None and other.slope is not None:
+            change = float(np.abs(one.slope - other.slope).max())
+        self.speed = max(self.speed, change / apart)
 
     def of(self, cell: Cell) -> float:
         """``f + sum |g_k| h_k + speed (sum h_k)^2 / 2`` with a slope g, ``f + speed sum h_k`` without."""

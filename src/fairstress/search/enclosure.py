@@ -85,14 +85,16 @@ class Objective:
         for i, (j, k) in enumerate(self.pairs):
             form.g[i, j, k] = form.g[i, k, j] = half[i]
         X = inverse(form[first:, first:])
-        if X is None or not self.rows:
-            return X and Box(form, X, None, self)
+        if X is None:
+            return None
+        if not self.rows:
+            return Box(form, X, None, self)
         r = form[0, 1:]
-        k = (X * r[None]).sum(axis=1)
-        steepness = ((r * k).sum(axis=0)[None] * -1.0 + 1.0).power(-0.5)
+        along = (X * r[None]).sum(axis=1)
+        steepness = ((r * along).sum(axis=0)[None] * -1.0 + 1.0).power(-0.5)
         if steepness is None:
             return None
-        kappa, behind = k * steepness, steepness[np.zeros(self.n_gamma, dtype=int)]
+        kappa, behind = along * steepness, steepness[np.zeros(self.n_gamma, dtype=int)]
         return Box(form, X, joined([kappa[self.of], behind]), self)
 
 
@@ -126,13 +128,16 @@ class Box:
         guess, M = Form.exact(y, self.P.q), self.hessian(y)
         if np.linalg.eigvalsh(M)[0] <= 0:
             return None
-        M_inverse = np.linalg.inv(M)
-        for order in (self.P.q, len(guess.g), 0):
-            G = self.gradient(guess)
-            if G is None:
+        M_inverse = np.asarray(np.linalg.inv(M), dtype=float)
+        for order in (self.P.q, len(guess.g)):
+            slope = self.gradient(guess)
+            if slope is None:
                 return None
-            guess.g[:order] -= G.g[:order] @ M_inverse
-        eta = _dual_norm(G, M_inverse)
+            guess.g[:order] -= slope.g[:order] @ M_inverse
+        left = self.gradient(guess)
+        if left is None:
+            return None
+        eta = _dual_norm(left, M_inverse)
         for share in SHARES:
             kappa = self._least_curvature(guess, M, M_inverse, share * eta)
             if kappa * share > 1.0:

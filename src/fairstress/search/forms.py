@@ -140,7 +140,7 @@ def inverse(P: Form) -> Form | None:
 
     None where Neumann's series of ``|E| |X|``, which bounds the last factor, does not converge.
     """
-    X, size, q = np.linalg.inv(P.c), P.radius, P.q
+    X, size, q = np.asarray(np.linalg.inv(P.c), dtype=float), P.radius, P.q
     step = size @ np.abs(X)
     if np.abs(np.linalg.eigvals(step)).max() >= 0.9:
         return None

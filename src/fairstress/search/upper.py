@@ -86,9 +86,8 @@ def _change(claim: Claim, factual: FactualBlock, w: Form) -> Number:
             if not isinstance(moved, Form) and not moved.any():
                 continue
             own = w[where][d : d + 1]
-            shift = own * moved
-            x_cf[equation.column] = _plus(x_cf[equation.column], shift)
-            eps_cf[equation.column] = _plus(eps_cf[equation.column], _plus(moved * -w_A[where][d], shift))
+            x_cf[equation.column] = _plus(x_cf[equation.column], own * moved)
+            eps_cf[equation.column] = _plus(eps_cf[equation.column], (own - w_A[where][d]) * moved)
     assert isinstance(claim.view, View)
     assert isinstance(claim.predictor, PolynomialPredictor)
     shown = _shown(claim.view, factual, eps_cf)
@@ -132,8 +131,12 @@ def _monomials(embedding: Polynomial, inputs: Sequence[Number], n: int) -> list[
 
 
 def _plus(a: Number, b: Number) -> Number:
-    return b + a if isinstance(b, Form) and not isinstance(a, Form) else a + b
+    if isinstance(a, Form):
+        return a + b
+    return b + a if isinstance(b, Form) else np.asarray(a + b)
 
 
 def _times(a: Number, b: Number) -> Number:
-    return b * a if isinstance(b, Form) and not isinstance(a, Form) else a * b
+    if isinstance(a, Form):
+        return a * b
+    return b * a if isinstance(b, Form) else np.asarray(a * b)
