@@ -9,7 +9,6 @@ from scipy import integrate, optimize, stats
 import fairstress as fs
 from fairstress.errors import DataError, SettingError, Status
 from fairstress.inputs.rows import BLOCK
-from fairstress.model import threshold
 from fairstress.model.system import make_system, system_of_batch
 from fairstress.model.threshold import ThresholdSystem
 
@@ -178,7 +177,7 @@ def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_a
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim  # three blocks
     kept = claim.system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert len(claim.system._columns) == 3  # all are seen: each feature is tied to the attribute
-    monkeypatch.setattr(threshold, "KEPT", 0)
+    monkeypatch.setattr("fairstress.inputs.rows.KEPT", 0)
     system = ThresholdSystem(claim.system.features, claim.design, claim.rows)
     anew = system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert not system._columns

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import fairstress as fs
 from fairstress.analyses.worst_case import Solver
+from fairstress.budgets import read_budget
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.functionals.cfu import CFU
-from fairstress.options import read_budget
 from fairstress.search.causes import sets_within
 
 OPTIONS = {"penalty": 0, "predictor_degree": 2, "predictor_penalty": 1.0}

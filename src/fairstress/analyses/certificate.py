@@ -9,10 +9,10 @@ import numpy as np
 
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import is_positive, whole_number
 from fairstress.claim.build import Fitted
 from fairstress.errors import SettingError, show
 from fairstress.functionals.cfu import CFU
-from fairstress.options import is_positive, whole_number
 from fairstress.progress import Progress
 from fairstress.search.branching import Bounds, Cell, Cover, Estimated, Proved, cover, grid, whole
 from fairstress.search.problem import Problem

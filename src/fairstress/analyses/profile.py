@@ -14,6 +14,7 @@ from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
+from fairstress.arguments import is_list
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context
 from fairstress.claim.evaluate import Evaluation, evaluate_many
@@ -22,7 +23,6 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, pair_matrix, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import is_list
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Profile(Tabular):
 
 def read_grid(grid: Iterable[float] | None, claim: Claim) -> list[float]:
     """Check a grid of correlations; without one, 201 points from -0.99 to 0.99, fewer where each takes long."""
-    if grid is None and claim.is_mixed:
+    if grid is None and claim.takes_long:
         grid = (np.linspace(-0.9, 0.9, COARSEST if claim.is_slow else COARSER).round(10) + 0.0).tolist()
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]

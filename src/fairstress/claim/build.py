@@ -253,7 +253,8 @@ def _claim(
     )
     lens, predictor = audited or fit_audited(table, settings, view, model_a, folds)
     moved, origin = coding.contrasts(table.rows)
-    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, origin)
+    places = origin if coding.targets else None  # where everyone is moved once, they stand as they did
+    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, places)
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,17 +19,19 @@ from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, factua
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit, System
 from fairstress.model.mixed import MixedSystem
-from fairstress.model.predictor import AnyPredictor
+from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import DETAIL, Detail, model_residuals
 from fairstress.model.user_predictor import columns_of
 from fairstress.model.view import Lens, RawColumns
 from fairstress.options import NO_GRADIENT
+from fairstress.summing import total
+
+T = TypeVar("T")
 
 BATCH = 90_000  # rows times features times versions of Model B that are worked on at once: they stay in a core's cache
 ASKED = 65_536  # worlds of several versions from which on the predictor is asked
 REMEMBERED = 4096  # numbers of versions of Model B that are remembered
-KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,13 +56,35 @@ class Claim:
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
-        if self._kept:
-            return self._kept
-        blocks = (self._factual(block) for block in self.rows.blocks())
-        if self.rows.a.size * self.design.feature_of.size > KEPT:
-            return blocks
-        self._kept[:] = list(blocks)  # at once, so that other threads see all of them or none
-        return self._kept
+        if not self._kept and self.rows.keeps(self.design.feature_of.size):
+            self._kept[:] = list(map(self._factual, self.rows.blocks()))  # at once: threads see all of them or none
+        return self._kept or map(self._factual, self.rows.blocks())
+
+    def total(self, of: Callable[[Claim, FactualBlock], T]) -> T:
+        """Add up what a function of the claim and a block of people gives, over all blocks in their order.
+
+        Parameters
+        ----------
+        of
+            What a block adds: an array, a number or a tuple of these.
+        """
+        alone = self._takes_turns
+        if self.blocks() is self._kept:
+            return total(partial(of, self), self._kept, alone=alone)
+        return self.rows.total(lambda block: of(self, self._factual(block)), alone=alone)
+
+    def total_beside(self, other: Claim, of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T]) -> T:
+        """The same for two claims about the same people, each block of whom is handed on as both see it."""
+        claims = (self, other)
+        alone = any(claim._takes_turns for claim in claims)
+        if self.blocks() is self._kept and other.blocks() is other._kept:
+            return total(partial(of, claims), list(zip(self._kept, other._kept, strict=True)), alone=alone)
+        return self.rows.total(lambda block: of(claims, [claim._factual(block) for claim in claims]), alone=alone)
+
+    @property
+    def _takes_turns(self) -> bool:
+        """Whether one thread at a time may ask: a user's predictor may not bear more, and worlds that grew are kept."""
+        return self.is_mixed or not isinstance(self.predictor, PolynomialPredictor)
 
     def for_changes(self) -> Claim:
         """The claim on one of all people whose predictions change alike, where that spares work; otherwise itself."""
@@ -89,6 +114,11 @@ class Claim:
     def is_slow(self) -> bool:
         """Whether people may have several worlds and CFU has no derivative: searches then compare values alone."""
         return self.is_mixed and (self.draws_worlds or self.predictor.gradient == NO_GRADIENT)
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether one value of CFU does: people may have several worlds, or a model without derivative is asked."""
+        return self.is_mixed or self.predictor.gradient == NO_GRADIENT
 
     def residuals(self, block: Rows) -> Array:
         """(r, m) what Model A takes for the errors of people as they are."""

@@ -97,10 +97,10 @@ def _minima(profile: Profile) -> Array:
         r_a, r_b = profile.explained(a), profile.explained(b)
         least, most = profile.slope_limits(a, b)
         falls = (r_a - profile.n * a >= 0) & (r_b - profile.n * b <= 0)
-        single = (most < 0) | (high - low <= NARROW)
-        found += [_zero(profile, *ends) for ends in zip(low[single & falls], high[single & falls], strict=True)]
+        converged = (most < 0) | (high - low <= NARROW)
+        found += [_zero(profile, *ends) for ends in zip(low[converged & falls], high[converged & falls], strict=True)]
         empty = (r_b - profile.n * a < 0) | (r_a - profile.n * b > 0) | (least > 0)
-        low, high = low[~(single | empty)], high[~(single | empty)]
+        low, high = low[~(converged | empty)], high[~(converged | empty)]
         middle = (low + high) / 2
         low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
     return np.unique(found)

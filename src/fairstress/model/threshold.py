@@ -11,24 +11,25 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design
+from fairstress.model.design import Design, structural_moments
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, fit_many, other_minima, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.summing import total
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
 ROUGH = 1e-4  # the same for a fit that others start from
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
-KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 PRODUCTS = 2**18  # numbers of their products that are kept, as long as a core's cache holds them
 BATCH = 16_384  # rows times fits that are worked on at once
 
@@ -43,8 +44,10 @@ class ThresholdSystem:
     pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
     _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
-    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
+    _tied: tuple[int, ...] = field(init=False, repr=False)  # equations of features that pairs tie to A
+    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: those of these features
     _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _sample: list[ThresholdSystem | None] = field(default_factory=list, init=False, repr=False)  # see `_on_some`
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
 
     def __post_init__(self) -> None:
@@ -53,6 +56,7 @@ class ThresholdSystem:
         object.__setattr__(self, "_belongs", (self.members[:, None] == np.arange(self._m)).astype(float))
         tied = _tied_to_first(self.pairs, self._m + 1)[1:]
         behind = np.ones(self._n_gamma, dtype=bool)
+        object.__setattr__(self, "_tied", tuple(np.flatnonzero(tied).tolist()))
         object.__setattr__(self, "_seen", np.flatnonzero(np.concatenate([tied[self.members], behind])))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
@@ -141,14 +145,31 @@ class ThresholdSystem:
 
     def _fit(self, P: Array, starts: Sequence[Fit], tolerance: float) -> list[Fit]:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
+        some = self._on_some()
+        if some is not None:  # its fit is so close that two or three steps with all rows are enough
+            starts = some._fit(P, starts, SEARCH_TOLERANCE)
         at, z = self.place(P), np.array([self.coordinates(start) for start in starts])
         enough, quadratic = tolerance * self.features.moments.n, np.ascontiguousarray(np.einsum("gii->gi", at.T))
         ends = minimise(lambda z, which: self.objective(z, at.take(which)), z, self._m, enough, quadratic)
         return self._as_fits(ends, P)
 
+    def _on_some(self) -> ThresholdSystem | None:
+        """The same system of a sample of many rows, the penalty scaled by its share; None where they are not many."""
+        if not self._sample:
+            rows = self.rows.some()
+            self._sample[:] = [None if rows.size == self.rows.size else self._of(rows)]
+        return self._sample[0]
+
+    def _of(self, rows: Rows) -> ThresholdSystem:
+        """The same system of a sample of the rows."""
+        lam = self.features.penalties * (rows.n / self.features.moments.n)
+        features = replace(self.features, moments=structural_moments(rows, self.design.equations), penalties=lam)
+        return ThresholdSystem(features, self.design, rows, self.pairs)
+
     def objective(self, z: Array, at: Place) -> tuple[Array, Array, Array]:
-        """Objectives (g,) at z (g, d), with gradients and Hessians."""
-        return self._with_rows(z, at, self._sums(z, at))
+        """Objectives (g,) at z (g, d), with gradients and Hessians; beyond doubles, whoever descends turns back."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._with_rows(z, at, self._sums(z, at))
 
     def _with_rows(self, z: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
         """The same from sums over rows that are known."""
@@ -176,25 +197,18 @@ class ThresholdSystem:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
         (g, d), seen = z.shape, self._seen
         if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._added_up(at.q * z, self.columns())
-        few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
+            return self._total(at.q * z, self._columns, range(self._m))
+        few = self._total(np.ascontiguousarray((at.q * z)[:, seen]), self._seen_columns, self._tied)
         slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
         slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
         return Sums(few.log_cdf, slope, curvature)
 
-    def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
-        """Add up over blocks of rows, as many fits at once as fit into a core's cache."""
-        g, d = y.shape
-        log_cdf, slope, curvature = np.zeros(g), np.zeros((g, d)), np.zeros((g, d, d))
-        for rows in blocks:
-            size = max(1, BATCH // rows.a.size)
-            for some in (slice(start, start + size) for start in range(0, g, size)):
-                t = rows.a * (y[some, None] @ rows.B.T)[:, 0]
-                cdf, hazard = log_normal_cdf(t)
-                log_cdf[some] += (cdf[:, None] @ rows.weight[:, None])[:, 0, 0]
-                slope[some] += ((hazard * (rows.a * rows.weight))[:, None] @ rows.B)[:, 0]
-                curvature[some] += rows.crossed(hazard * (t + hazard) * rows.weight)
-        return Sums(log_cdf, slope, curvature)
+    def _total(self, y: Array, known: list[Columns], which: Sequence[int]) -> Sums:
+        """Add up over all blocks of rows, from columns that are known or made anew."""
+        if self._kept(known, which) is known:
+            return total(lambda rows: rows.sums(y), known)
+        make = self._maker(which)
+        return self.rows.total(lambda block: make(block).sums(y))
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
         m, f = self._m, self.features.feature_of
@@ -211,30 +225,25 @@ class ThresholdSystem:
         by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
         return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
 
-    def columns(self) -> Iterator[Columns]:
+    def columns(self) -> Iterable[Columns]:
         """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        return self._kept(self._columns, slice(None))
+        return self._kept(self._columns, range(self._m))
 
-    def _of_seen(self) -> Iterator[Columns]:
-        """Those of them from which A can be seen."""
-        return self._kept(self._seen_columns, self._seen)
+    def _kept(self, known: list[Columns], which: Sequence[int]) -> Iterable[Columns]:
+        """Columns of some equations that are known, or worked out now to be known; unless they are too many."""
+        make = self._maker(which)
+        if not known and self.rows.keeps(self._width(which)):
+            known[:] = list(map(make, self.rows.blocks()))  # at once: other threads see all of them or none
+        return known or map(make, self.rows.blocks())
 
-    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterator[Columns]:
-        if known:
-            yield from known
-            return
-        assert self.design.protected is not None
-        blocks = []
-        for block in self.rows.blocks():
-            own = self.design.protected.values(block.a, block.x)
-            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])[:, which]
-            few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
-            products = outer(B) if few else None
-            blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
-            if self.rows.a.size * B.shape[1] > KEPT:
-                yield blocks.pop()
-        known[:] = blocks  # at once, so that other threads see all of them or none
-        yield from blocks
+    def _maker(self, which: Sequence[int]) -> Callable[[Rows], Columns]:
+        """What makes columns of a block; where rows are few it keeps their products."""
+        d = self._width(which)
+        return partial(make_columns, self.design, which, with_products=self.rows.size * d * (d + 1) // 2 <= PRODUCTS)
+
+    def _width(self, which: Sequence[int]) -> int:
+        """How many columns some equations have, the protected attribute's included."""
+        return sum(1 + len(self.design.equations[j].embedding.terms) for j in which) + self._n_gamma
 
     # ------------------------------------------------------------ in and out
 
@@ -286,6 +295,21 @@ class Columns:
     weight: Array  # (r,)
     products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
 
+    def sums(self, y: Array) -> Sums:
+        """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
+        size = max(1, BATCH // self.a.size)
+        parts = [self._sums(y[start : start + size]) for start in range(0, len(y), size)]
+        return parts[0] if len(parts) == 1 else Sums(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _sums(self, y: Array) -> Sums:
+        t = self.a * (y[:, None] @ self.B.T)[:, 0]
+        log_cdf, hazard = log_normal_cdf(t)
+        return Sums(
+            (log_cdf[:, None] @ self.weight[:, None])[:, 0, 0],
+            ((hazard * (self.a * self.weight))[:, None] @ self.B)[:, 0],
+            self.crossed(hazard * (t + hazard) * self.weight),
+        )
+
     def crossed(self, factor: Array) -> Array:
         """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
         if self.products is None:
@@ -293,13 +317,22 @@ class Columns:
         return square((factor[:, None] @ self.products)[:, 0], self.B.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class Sums(NamedTuple):
     """Sums over the rows at each of several z."""
 
     log_cdf: Array  # (g,) ``sum_i weight_i log Normal_cdf(t_i)``
     slope: Array  # (g, d) ``sum_i weight_i a_i hazard_i B_i``
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
+
+
+def make_columns(design: Design, which: Sequence[int], block: Rows, *, with_products: bool) -> Columns:
+    """Columns of a block, those of some equations and of the attribute's, and if asked for their products."""
+    assert design.protected is not None
+    equations = [design.equations[j] for j in which]
+    x = [block.x[:, equation.column] for equation in equations]
+    phi = [-equation.values(block.a, block.x).T for equation in equations]
+    B = np.vstack([*x, *phi, design.protected.values(block.a, block.x).T]).T
+    return Columns(B, block.a, block.weight, outer(B) if with_products else None)
 
 
 @cache

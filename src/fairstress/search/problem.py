@@ -69,6 +69,12 @@ class Problem:
         return self.functional.has_slope(self.claim)
 
     @property
+    def takes_long(self) -> bool:
+        """Whether values take so long that a surface through those known says where to look for others."""
+        asked = self.claim.takes_long and not self.has_slopes and self.members.low.size > 1
+        return self.claim.is_mixed or asked
+
+    @property
     def success(self) -> Status:
         """What a search that ends well says of its means."""
         if not self.has_slopes:
