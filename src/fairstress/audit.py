@@ -920,7 +920,7 @@ class Audit:
         >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
         >>> audit.certificate(0.2)
-        <Certificate: CFU 0.003933 found, at most 0.003966>
+        <Certificate: CFU 0.003933 found, at most 0.003966; summary() says more>
         """
         solve = Solver.of(self.fitted, budget, search, random_state)
         return certificate(self.fitted, solve, p_max, gap, cells, as_callback(progress))

@@ -74,7 +74,7 @@ class Certificate(Shown):
 
     def __repr__(self) -> str:
         word = "at most" if self.proved else "estimated below"
-        return f"<Certificate: CFU {self.found:.4g} found, {word} {self.bound:.4g}>"
+        return f"<Certificate: CFU {self.found:.4g} found, {word} {self.bound:.4g}; summary() says more>"
 
 
 def certificate(
