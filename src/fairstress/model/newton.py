@@ -86,7 +86,7 @@ def _line_search(
 ) -> tuple[Any, Array, Array, Array]:
     """Halve the lengths, in place, until each objective falls enough; say for which it does."""
     values, g, H = objectives(z + length[:, None] * step, where)
-    fell = values <= F - 1e-4 * length * decrease
+    fell = _falls(values, H, F - 1e-4 * length * decrease)
     for _ in range(HALVINGS):
         short = np.flatnonzero(~fell)
         if not short.size:
@@ -94,8 +94,13 @@ def _line_search(
         length[short] /= 2
         trial = z[short] + length[short, None] * step[short]
         values[short], g[short], H[short] = objectives(trial, where[short])
-        fell[short] = values[short] <= F[short] - 1e-4 * length[short] * decrease[short]
+        fell[short] = _falls(values[short], H[short], F[short] - 1e-4 * length[short] * decrease[short])
     return fell, values, g, H
+
+
+def _falls(values: Array, H: Array, enough: Array) -> Any:
+    """Whether each objective is as low as asked, where numbers are not beyond doubles."""
+    return (values <= enough) & np.isfinite(H).all(axis=(-2, -1))
 
 
 def solve_definite(H: Array, rhs: Array) -> Array:

@@ -215,8 +215,9 @@ class ThresholdSystem:
         return ThresholdSystem(features, self.design, rows, self.pairs)
 
     def objective(self, z: Array, at: Place) -> tuple[Array, Array, Array]:
-        """Objectives (g,) at z (g, d), with gradients and Hessians."""
-        return self._with_rows(z, at, self._sums(z, at))
+        """Objectives (g,) at z (g, d), with gradients and Hessians; beyond doubles, whoever descends turns back."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._with_rows(z, at, self._sums(z, at))
 
     def _with_rows(self, z: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
         """The same from sums over rows that are known."""

@@ -96,7 +96,8 @@ def _solution(problem: Problem, end: End, n_starts: int, n_agreeing: int, scanne
         status = evaluation.fit.status
     elif status is Status.CONVERGED and not problem.members.is_point:
         status = problem.success
-    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scanned[1], scanned[0])
+    scan_value = evaluation.value if np.array_equal(scanned[0], p) else problem.sign * scanned[1]
+    return Solution(p, evaluation, status, n_starts, n_agreeing, scan_value, scanned[0])
 
 
 def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
