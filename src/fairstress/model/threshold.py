@@ -132,7 +132,9 @@ class ThresholdSystem:
                 f"the parents of '{name}' tell its two levels apart in every row, so that nothing shows its error: "
                 f"remove the pairs that name '{name}', or edges into it"
             )
-        return fit
+        # features know nothing of the threshold: they stay what they are without it, to the last digit
+        gamma = fit.weights[self._n_weights :]
+        return replace(fit, weights=np.append(features.weights, gamma), log_scales=features.log_scales)
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
