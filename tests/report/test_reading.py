@@ -79,7 +79,7 @@ def test_what_could_happen_and_to_whom_is_the_audits(results):
 def test_how_sure_it_is_is_the_audits(results):
     found, percent = results["conclusion"], f"{shown(results['bands']['percent'], 2)} %"
     upper = shown(found["there"]["typical_upper"], 2)
-    sizes = [shown(found[name], 3) for name in ("lower", "p_max", "p_max")]
+    sizes = [shown(found[name], 3) for name in ("lower", "p_max")]
     said("How sure is this?", percent, *sizes, upper)
 
 

@@ -62,7 +62,8 @@ class CFU:
     ) -> tuple[Array, float]:
         """What the same block of people adds by each of two predictors, and the people's weight."""
         totals, weight = np.empty((2, len(fits))), self._weight(blocks[0].block)
-        for some, worlds in claims[0].side_by_side(fits, blocks[0]):
+        features = any(claim.looks_at_features for claim in claims)
+        for some, worlds in claims[0].side_by_side(fits, blocks[0], features=features):
             for total, claim, own in zip(totals, claims, blocks, strict=True):
                 total[some] = claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
         return totals, float(weight.sum())
@@ -83,7 +84,8 @@ class CFU:
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
         """What a block of people adds, their weight, and the derivative of the first by the weights."""
         weight, measure, w_A = self._weight(factual.block), claim.measure, claim.model_a.weights
-        counterfactual = claim.worlds([fit], factual)
+        features = claim.looks_at_features
+        counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
         predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
         assert slopes is not None and measure.slope is not None  # noqa: PT018
         change = predicted - factual.predicted

@@ -70,7 +70,7 @@ class MeanEffect:
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, Array]:
         """What a block of people adds, and its derivative by the weights."""
         x, weight = factual.block.x, self.weight(factual.block)
-        counterfactual = claim.worlds([fit], factual)
+        counterfactual = claim.worlds([fit], factual, differing=claim.may_differ)
         x_cf = counterfactual.x_cf[0, :, self.column]
         g = np.zeros_like(x)
         g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)

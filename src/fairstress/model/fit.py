@@ -20,6 +20,7 @@ from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.design import Equation, Moments
 from fairstress.model.linear import loses_digits, ridge, solve
 from fairstress.model.minima import combinations, minima_of
+from fairstress.model.tied import Alone, fit_tied
 
 Mask = NDArray[np.bool_]
 
@@ -31,6 +32,7 @@ SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its la
 
 
 _light: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_alone: WeakKeyDictionary[System, Alone] = WeakKeyDictionary()
 _minima: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
 _lock = Lock()
 
@@ -72,6 +74,10 @@ class System:
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m, m), from some other fit."""
+        return fit_tied(self, P, start, check_minima=check_minima)
+
+    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """The same with all variables at once, whether P ties them or not."""
         if check_minima:
             return [with_digits(self, one) for one in fit_from_all_sides(self, P, start.log_scales)]
         return fit_many(self, P, start.log_scales, tolerance=SEARCH_TOLERANCE)
@@ -83,7 +89,17 @@ class System:
 
     def independent(self) -> Fit:
         """Fit at P = I."""
-        return with_digits(self, fit_independent(self))
+        return self.alone().fit
+
+    def alone(self) -> Alone:
+        """Fit at P = I, equation by equation; worked out once."""
+        with _lock:
+            known = _alone.get(self)
+        if known is None:
+            known = _each_alone(self, with_digits(self, fit_independent(self)))
+            with _lock:
+                known = _alone.setdefault(self, known)
+        return known
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m, m) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights."""
@@ -95,9 +111,14 @@ class System:
 
     def equation(self, j: int) -> System:
         """The system of one equation alone."""
-        d, M = np.flatnonzero(self.feature_of == j), self.moments
-        alone = Moments(M.G[np.ix_(d, d)], M.C[d, j : j + 1], M.S[j : j + 1, j : j + 1], M.total[j : j + 1], M.n)
-        return System(alone, np.zeros(d.size, dtype=np.intp), self.penalties[d])
+        return self.part((j,))[0]
+
+    def part(self, variables: tuple[int, ...]) -> tuple[System, IntArray]:
+        """The system of some equations, and where their weights stand among all."""
+        own, M = np.array(variables), self.moments
+        d = np.flatnonzero(np.isin(self.feature_of, own))
+        inner = Moments(M.G[np.ix_(d, d)], M.C[np.ix_(d, own)], M.S[np.ix_(own, own)], M.total[own], M.n)
+        return System(inner, np.searchsorted(own, self.feature_of[d]), self.penalties[d]), d
 
 
 def fit(system: System, P: Array, start: Array | None = None) -> Fit:
@@ -162,6 +183,15 @@ def independent_minima(system: System) -> Array:
     return known
 
 
+def _each_alone(system: System, fitted: Fit) -> Alone:
+    """What each equation adds to the log likelihood and the objective at P = I."""
+    n, w, t = system.moments.n, fitted.weights, fitted.log_scales
+    point = _profile(system, np.eye(t.size)[None], t[None])
+    deviance = np.diagonal(point.K[0] * point.R[0]) + 2 * n * t
+    penalty = np.bincount(system.feature_of, system.penalties * w**2, minlength=t.size)
+    return Alone(fitted, -(deviance + n * np.log(2 * np.pi)) / 2, deviance + penalty)
+
+
 def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
     """Fit from all sides and give the best of the fits.
 
@@ -216,7 +246,7 @@ def penalty_is_light(system: System) -> bool:
         known = _light.get(system)
     if known is None:
         free = replace(system, penalties=np.zeros_like(system.penalties))
-        gain = fit_independent(system).objective - fit_independent(free).objective
+        gain = system.independent().objective - fit_independent(free).objective
         known = gain <= LIGHT * system.moments.n
         with _lock:
             _light[system] = known

@@ -89,13 +89,12 @@ class PolynomialPredictor:
 
     def predict(self, Z: Array) -> Array:
         """Predicted outcome, or probability of the outcome's last level, for inputs (..., p)."""
-        return self._link(self.embedding.values(Z) @ self.weights)
+        return self._link(self.embedding.dot(Z, self.weights))
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
         """Predictions for inputs (r, p), and their derivatives by these, as (r, p)."""
-        phi = self.embedding.values(Z)
-        predicted = self._link(phi @ self.weights)
-        slopes = self.embedding.slopes(Z, phi, self.weights[:, None])[:, :, 0]
+        predicted = self.predict(Z)
+        slopes = self.embedding.slopes(Z, self.embedding.lower(Z), self.weights[:, None])[:, :, 0]
         return predicted, slopes * (predicted * (1 - predicted))[:, None] if self.is_logistic else slopes
 
     def _link(self, linear: Array) -> Array:

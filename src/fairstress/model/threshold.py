@@ -11,20 +11,21 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.errors import DataError
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows, sample
 from fairstress.model.design import Design, structural_moments
 from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, fit_many, other_minima, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.tied import Alone, fit_tied
 from fairstress.summing import total
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
@@ -43,12 +44,15 @@ class ThresholdSystem:
     rows: Rows
     pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
-    _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
     _tied: tuple[int, ...] = field(init=False, repr=False)  # equations of features that pairs tie to A
     _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: those of these features
-    _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _folds: dict[bool, Folded] = field(default_factory=dict, init=False, repr=False)  # of all columns, or those seen
+    _columns: dict[bool, list[Columns]] = field(default_factory=dict, init=False, repr=False)  # of each kind one
     _sample: list[ThresholdSystem | None] = field(default_factory=list, init=False, repr=False)  # see `_on_some`
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
+    _alone: list[Alone] = field(default_factory=list, init=False, repr=False)
+    _coarse: list[ThresholdSystem] = field(default_factory=list, init=False, repr=False)  # see `on_sample`
+    _parts: dict[tuple[int, ...], ThresholdSystem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         M = self.features.moments
@@ -61,6 +65,10 @@ class ThresholdSystem:
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
+        return fit_tied(self, P, start, check_minima=check_minima)
+
+    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """The same with all variables at once, whether P ties them or not."""
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
@@ -75,6 +83,44 @@ class ThresholdSystem:
 
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
+        return self.alone().fit
+
+    def alone(self) -> Alone:
+        """Fit at P = I, variable by variable; worked out once."""
+        if not self._alone:
+            fit, features = self._independent(), self.features.alone()
+            own = fit.log_likelihood - features.fit.log_likelihood, fit.objective - features.fit.objective
+            log_likelihood, objective = features.log_likelihood, features.objective
+            self._alone.append(Alone(fit, np.append(own[0], log_likelihood), np.append(own[1], objective)))
+        return self._alone[0]
+
+    def part(self, variables: tuple[int, ...]) -> tuple[System | ThresholdSystem, IntArray]:
+        """The system of some variables, and where their weights stand among all; without A it has no threshold."""
+        features = tuple(v - 1 for v in variables if v > 0)
+        inner, d = self.features.part(features)
+        if 0 not in variables:
+            return inner, d
+        if variables not in self._parts:
+            place = {v: i for i, v in enumerate(variables)}
+            pairs = tuple((place[j], place[k]) for j, k in self.pairs if j in place and k in place)
+            design = Design.of([self.design.equations[j] for j in features], self.design.protected)
+            self._parts[variables] = ThresholdSystem(inner, design, self.rows, pairs)
+        return self._parts[variables], np.append(d, self._n_weights + np.arange(self._n_gamma))
+
+    def on_sample(self, size: int) -> ThresholdSystem:
+        """The same system with the attribute seen in a sample of the rows, always the same; itself where they are few.
+
+        Features are still seen through the moments of all rows, so that at P = I their fit is that of all.
+        """
+        if self.rows.a.size <= 2 * size:
+            return self
+        if not self._coarse:
+            some = sample(self.rows, size, np.random.default_rng(0))
+            rows = replace(some, weight=some.weight * (self.rows.n / some.n))
+            self._coarse.append(replace(self, rows=rows))
+        return self._coarse[0]
+
+    def _independent(self) -> Fit:
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
         start = replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma)))
@@ -86,7 +132,9 @@ class ThresholdSystem:
                 f"the parents of '{name}' tell its two levels apart in every row, so that nothing shows its error: "
                 f"remove the pairs that name '{name}', or edges into it"
             )
-        return fit
+        # features know nothing of the threshold: they stay what they are without it, to the last digit
+        gamma = fit.weights[self._n_weights :]
+        return replace(fit, weights=np.append(features.weights, gamma), log_scales=features.log_scales)
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
@@ -195,19 +243,16 @@ class ThresholdSystem:
 
     def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
-        (g, d), seen = z.shape, self._seen
-        if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._total(at.q * z, self._columns, range(self._m))
-        few = self._total(np.ascontiguousarray((at.q * z)[:, seen]), self._seen_columns, self._tied)
-        slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
-        slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
-        return Sums(few.log_cdf, slope, curvature)
+        every = bool(np.delete(at.q, self._seen, axis=1).any())
+        folded = self._folded(every)
+        return folded.unfolded(self._total(folded.fold(at.q * z), every))
 
-    def _total(self, y: Array, known: list[Columns], which: Sequence[int]) -> Sums:
+    def _total(self, y: Array, every: bool) -> Sums:
         """Add up over all blocks of rows, from columns that are known or made anew."""
-        if self._kept(known, which) is known:
+        known = self._columns.get(every) or self._kept(every)
+        if known:
             return total(lambda rows: rows.sums(y), known)
-        make = self._maker(which)
+        make = self._maker(every)
         return self.rows.total(lambda block: make(block).sums(y))
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
@@ -225,25 +270,42 @@ class ThresholdSystem:
         by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
         return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
 
-    def columns(self) -> Iterable[Columns]:
-        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        return self._kept(self._columns, range(self._m))
+    def folded(self) -> tuple[Iterable[Columns], Folded]:
+        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block, equal ones once; and which are equal."""
+        known = self._columns.get(True) or self._kept(True)
+        return known or map(self._maker(True), self.rows.blocks()), self._folded(True)
 
-    def _kept(self, known: list[Columns], which: Sequence[int]) -> Iterable[Columns]:
-        """Columns of some equations that are known, or worked out now to be known; unless they are too many."""
-        make = self._maker(which)
-        if not known and self.rows.keeps(self._width(which)):
-            known[:] = list(map(make, self.rows.blocks()))  # at once: other threads see all of them or none
-        return known or map(make, self.rows.blocks())
+    def _kept(self, every: bool) -> list[Columns]:
+        """Columns that are worked out now, to be known from now on; none where they are too many."""
+        if not self.rows.keeps(self._folded(every).count):
+            return []
+        self._columns[every] = list(map(self._maker(every), self.rows.blocks()))
+        return self._columns[every]
 
-    def _maker(self, which: Sequence[int]) -> Callable[[Rows], Columns]:
+    def _folded(self, every: bool) -> Folded:
+        """Which of all columns, or of those from which A is seen, are equal."""
+        if every not in self._folds:
+            which, equations = self._which(every)
+            marks = self.rows.total(lambda block: marks_of(make_columns(self.design, equations, block)))
+            self._folds[every] = Folded.of(which, self.members.size + self._n_gamma, *same_columns(marks))
+        return self._folds[every]
+
+    def _which(self, every: bool) -> tuple[IntArray, Sequence[int]]:
+        """Entries of z, and the equations of their features."""
+        if every:
+            return np.arange(self.members.size + self._n_gamma), range(self._m)
+        return self._seen, self._tied
+
+    def columns(self) -> Iterator[Columns]:
+        """All columns (x, -phi) of the features and of the attribute's equation, block by block."""
+        every = range(self._m)
+        return (Columns.of(make_columns(self.design, every, block), block, few=False) for block in self.rows.blocks())
+
+    def _maker(self, every: bool) -> Callable[[Rows], Columns]:
         """What makes columns of a block; where rows are few it keeps their products."""
-        d = self._width(which)
-        return partial(make_columns, self.design, which, with_products=self.rows.size * d * (d + 1) // 2 <= PRODUCTS)
-
-    def _width(self, which: Sequence[int]) -> int:
-        """How many columns some equations have, the protected attribute's included."""
-        return sum(1 + len(self.design.equations[j].embedding.terms) for j in which) + self._n_gamma
+        folded, (_, equations) = self._folded(every), self._which(every)
+        few = self.rows.size * folded.count * (folded.count + 1) // 2 <= PRODUCTS
+        return lambda block: Columns.of(make_columns(self.design, equations, block)[:, folded.first], block, few=few)
 
     # ------------------------------------------------------------ in and out
 
@@ -295,6 +357,12 @@ class Columns:
     weight: Array  # (r,)
     products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
 
+    @classmethod
+    def of(cls, B: Array, block: Rows, *, few: bool) -> Columns:
+        """Columns of a block, with the products of each two where these are few."""
+        B = np.asfortranarray(B)
+        return cls(B, block.a, block.weight, outer(B) if few else None)
+
     def sums(self, y: Array) -> Sums:
         """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
         size = max(1, BATCH // self.a.size)
@@ -325,14 +393,67 @@ class Sums(NamedTuple):
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
 
 
-def make_columns(design: Design, which: Sequence[int], block: Rows, *, with_products: bool) -> Columns:
-    """Columns of a block, those of some equations and of the attribute's, and if asked for their products."""
+def make_columns(design: Design, which: Sequence[int], block: Rows) -> Array:
+    """(r, d) columns of a block: those of some equations and of the attribute's."""
     assert design.protected is not None
     equations = [design.equations[j] for j in which]
     x = [block.x[:, equation.column] for equation in equations]
     phi = [-equation.values(block.a, block.x).T for equation in equations]
-    B = np.vstack([*x, *phi, design.protected.values(block.a, block.x).T]).T
-    return Columns(B, block.a, block.weight, outer(B) if with_products else None)
+    return np.vstack([*x, *phi, design.protected.values(block.a, block.x).T]).T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """Which columns are equal, but perhaps for their sign: sums take each but once."""
+
+    E: Array  # (d, k) 1 or -1 where a column is one of those that are summed over
+    first: IntArray  # (k,) the first column, among those that are seen, of each kind
+
+    @classmethod
+    def of(cls, which: IntArray, d: int, like: IntArray, sign: Array) -> Folded:
+        """Of ``which`` of d columns, each is ``sign`` times the one that it is ``like``."""
+        first, kind = np.unique(like, return_inverse=True)
+        E = np.zeros((d, first.size))
+        E[which, kind] = sign
+        return cls(E, first)
+
+    @property
+    def count(self) -> int:
+        """How many different columns there are."""
+        return int(self.first.size)
+
+    def fold(self, y: Array) -> Array:
+        """(g, k) weights of the columns that are summed over, of those (g, d) of all."""
+        return np.asarray((y[:, None] @ self.E)[:, 0])
+
+    def unfolded(self, sums: Sums) -> Sums:
+        """Sums for all columns."""
+        slope = (sums.slope[:, None] @ self.E.T)[:, 0]
+        return Sums(sums.log_cdf, slope, self.E @ sums.curvature @ self.E.T)
+
+
+def marks_of(B: Array) -> Array:
+    """(2, d) numbers that add up over blocks of rows (r, d) to the same for equal columns, and but for a miracle only.
+
+    One column after the other, so that equal columns have equal digits.
+    """
+    return np.array([[float((column * own).sum()) for column in B.T] for own in _random(len(B))])
+
+
+@cache
+def _random(r: int) -> Array:
+    return np.random.default_rng(0).uniform(1.0, 2.0, (2, r))
+
+
+def same_columns(marks: Array) -> tuple[IntArray, Array]:
+    """For each column, by the marks (2, d) of all, the first that it is equal to, but for the sign, and that sign."""
+    first: dict[tuple[float, ...], tuple[int, float]] = {}
+    found = []
+    for j, (one, other) in enumerate(marks.T.tolist()):
+        first.setdefault((one, other), (j, 1.0))
+        first.setdefault((-one, -other), (j, -1.0))
+        found.append(first[one, other])
+    return np.array([i for i, _ in found], dtype=np.intp), np.array([sign for _, sign in found])
 
 
 @cache

@@ -129,8 +129,11 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
         [*points[_apart(problem, points, values, FINAL)], *(problem.members.project(p) for p in inherited)]
     )
     values = problem.values(chosen)
+    order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
+    if _has_corners(problem):
+        return _ascend_all(problem, chosen[[i for i in order if _near(values, int(i))]])
     climbed: list[End] = []
-    for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
+    for i in order:
         best = max((end[1] for end in climbed), default=-np.inf)
         if climbed and values[i] < best - NEAR * abs(best):
             break
@@ -160,8 +163,7 @@ def _ascend(problem: Problem, p: Array) -> End:
 
 def _ascend_all(problem: Problem, points: Array) -> list[End]:
     """An ascent from each of several points; with derivatives, those that end in corners are made side by side."""
-    plain = isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed
-    if not (plain and problem.has_slopes and len(points)):
+    if not (_has_corners(problem) and len(points)):
         return [_ascend(problem, p) for p in points]
     ends: list[End] = []
     climbed: dict[bytes, End] = {}  # by where it went on from, which some share
@@ -172,6 +174,11 @@ def _ascend_all(problem: Problem, points: Array) -> list[End]:
         climbed[p.tobytes()] = known or _ascend(problem, p)
         ends.append(climbed[p.tobytes()])
     return ends
+
+
+def _has_corners(problem: Problem) -> bool:
+    """Whether ascents that end in corners can be made side by side."""
+    return isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed and problem.has_slopes
 
 
 def _agreeing(ends: Sequence[End]) -> int:

@@ -78,8 +78,9 @@ def _change(claim: Claim, factual: FactualBlock, w: Form) -> Number:
     design, block, w_A = claim.design, factual.block, claim.model_a.weights
     x_cf: list[Number] = list(block.x.T)
     eps_cf: list[Number] = list(factual.eps.T)
-    for j, phi in factual.phi.items():
+    for j in factual.standing:
         equation, where = design.equations[j], design.slices[j]
+        phi = equation.values(block.a, block.x)
         columns = _columns(equation, factual, x_cf)
         for d, column in enumerate(columns):
             moved = _plus(column, -phi[:, d])

@@ -142,8 +142,8 @@ def _as_it_stands(words: Words) -> str:
     error = ""
     if bands and bands["refit"] == "model b":
         most = words.amount(bands["typical_sampling_error"])
-        error = f" Sampling error alone could change {words.changes} by up to {most}."
-    return f"Yes by construction, {assumed}.{error}"
+        error = f" (typical changes up to {most} by sampling error)"
+    return f"Yes by construction, {assumed}{error}."
 
 
 def _why_not_0(words: Words) -> str:
@@ -192,8 +192,9 @@ def _by_cause(words: Words) -> str:
     text = f"One hidden cause would have to explain {share} of what is unexplained in {each}{who}"
     if causes["capped_percent"] is not None:
         others = [one for one in causes["capped_on"] if one != words.r["graph"]["protected"]]
-        share = f"{number(causes['capped_percent'])} % in {words.labels(others)}"
-        text += f"; or {share} if it explains {number(causes['cap_percent'])} % in {words.protected}"
+        rest = "the others" if len(others) > 1 else words.labels(others)
+        share = f"{number(causes['capped_percent'])} % in {rest}"
+        text += f"; or {share} if {number(causes['cap_percent'])} % in {words.protected}"
     return f"{text}."
 
 
@@ -213,7 +214,7 @@ def _then(words: Words) -> str:
         return f"At {words.strength(there['p_max'])}, nothing that could be noticed."
     change = f"At {words.strength(there['p_max'])} {words.changes} could change by {words.amount(there['typical'])}"
     if there["percent_of_deviation"] is not None:
-        change += f", {number(there['percent_of_deviation'])} % of the standard deviation of {words.outcome}"
+        change += f" ({number(there['percent_of_deviation'])} % of a standard deviation)"
     if there["turned_percent"] is not None:
         change += f". {number(there['turned_percent'])} % of decisions would turn"
     return f"{change}."
@@ -263,16 +264,13 @@ def _how_sure(words: Words) -> str:
     if not bands:
         return "How far sampling error could move these numbers was not worked out."
     limits = ", and ".join(filter(None, (_enough(words), _at_most(words)))) or "nothing above would change"
-    return f"Allowing for sampling error alone ({number(bands['percent'])} % limits), {limits}."
+    return f"With {number(bands['percent'])} % limits for sampling error alone, {limits}."
 
 
 def _enough(words: Words) -> str:
     """The least strength that may do, if it is known and there is any."""
     lower, at = words.conclusion["lower"], words.conclusion["p_max"]
-    if lower is None or at == 0:
-        return ""
-    instead = f" instead of {words.size(at, 3)}" if at else ""
-    return f"{words.strength(lower, 3)}{instead} could be enough"
+    return "" if lower is None or at == 0 else f"{words.strength(lower, 3)} could be enough"
 
 
 def _at_most(words: Words) -> str:
@@ -280,12 +278,12 @@ def _at_most(words: Words) -> str:
     there = words.conclusion["there"]
     if words.conclusion["state"] == State.CANNOT_MATTER or there["typical_upper"] is None:
         return ""
-    return f"at {words.size(there['p_max'], 3)} {words.changes} could change by {words.amount(there['typical_upper'])}"
+    return f"the change above could be {words.amount(there['typical_upper'])}"
 
 
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where the diagram "
-        "allows. None of this shows that such causes exist."
+        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where it "
+        "allows. Nothing here shows that they exist."
     )
