@@ -192,10 +192,10 @@ def test_an_estimate_covers_a_spike_that_its_grid_meets_and_promises_nothing_of_
 def test_no_correlation_of_the_set_exceeds_what_a_certificate_proves(budget):
     graph = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z; z <-> v", protected="a", outcome="y")
     audit = audit_of(graph, 2.0)
-    found = audit.certificate(0.3, budget=budget, gap=0.05)
+    found = audit.certificate(0.3, budget=budget, gap=0.1)
     assert found.proved
     assert found.estimated is None
-    assert found.found <= found.at_most <= 1.05 * found.found
+    assert found.found <= found.at_most <= 1.1 * found.found
     assert " at most " in found.summary()
     p, q = (part.ravel() for part in np.meshgrid(*2 * [np.linspace(-0.3, 0.3, 9)]))
     P = np.repeat(np.eye(3)[None], p.size, axis=0)
