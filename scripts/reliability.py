@@ -25,9 +25,9 @@ LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn")
 
 HEAD = """# Reliability
 
-What has been tried to find fairstress wrong, and what came of it. Every row is made by `scripts/reliability.py` from the
-record of a run in `studies/evidence/`; the command beside it repeats the run. A row says what was found on that day with
-that version, not that nothing else can be found.
+What has been tried to find fairstress wrong, and what came of it. Every row is made by `scripts/reliability.py` from
+the record of a run in `studies/evidence/`; the command beside it repeats the run. A row says what was found on that day
+with that version, not that nothing else can be found.
 
 """
 
@@ -70,7 +70,9 @@ def _version(library: str) -> str:
 
 
 def _commit() -> str:
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False)
+    found = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
     return found.stdout.strip() or "unknown"
 
 

@@ -1,4 +1,4 @@
-"""Two programs that share no code, asked the same questions about random problems: how far apart are they?
+"""Two programs that share no code, asked the same questions about random problems, and how far apart they are.
 
 `tests/reference/slow.py` is the whole method from the formulas; `tests/reference/random_problems.py` draws graphs,
 kinds, penalties, weights and correlations. For each family of problems the largest difference of likelihoods (per
@@ -97,7 +97,7 @@ if __name__ == "__main__":
         outcome=(
             f"largest relative differences: likelihood {max(d.likelihood for d in plain + atoms):.0e}, "
             f"CFU {max(d.value for d in plain):.0e}, slopes {max(d.gradient for d in plain):.0e}, replicates "
-            f"{max(d.replicate for d in plain):.0e}, worst case {max(map(abs, above)):.0e}; where an atom's interval is "
-            f"cut into eight pieces CFU {max((d.value for d in atoms), default=0.0):.0e}"
+            f"{max(d.replicate for d in plain):.0e}, worst case {max(map(abs, above)):.0e}; CFU where atoms are cut "
+            f"into eight pieces {max((d.value for d in atoms), default=0.0):.0e}"
         ),
     )
