@@ -12,10 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
-from reliability import store
+from reliability import ROOT, store
 
 if __name__ == "__main__":
     command = [sys.executable, "-m", "pytest", "tests/bad_input", "-q", "--no-header"]
