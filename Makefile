@@ -47,6 +47,7 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/graph_texts.py
 	$(BIN)/python benchmarks/newton_step.py
+	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/mixed_fit.py
 	$(BIN)/python benchmarks/bands.py
 	$(BIN)/python benchmarks/searches.py

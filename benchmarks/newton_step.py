@@ -17,9 +17,10 @@ import numpy as np
 
 import fairstress as fs
 from fairstress.inputs.rows import Rows
-from fairstress.model.design import Design, Equation, Moments, add_up, structural_moments
+from fairstress.model.design import Design, Equation, Moments, structural_moments
 from fairstress.model.embedding import Input, Polynomial
 from fairstress.model.fit import System, _newton_step, _profile
+from fairstress.summing import add_up
 from fairstress.threads import one_thread
 
 FEATURES = 3

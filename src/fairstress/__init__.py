@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fairstress.budgets import Pairwise, SingleCause, Spectral
 from fairstress.errors import (
     DataError,
     FairstressError,
@@ -12,9 +13,11 @@ from fairstress.errors import (
     Status,
 )
 from fairstress.inputs.graph import CausalGraph
-from fairstress.options import Pairwise, Predictor, Robust, Search, SingleCause, Spectral, Wording
+from fairstress.options import Predictor, Robust, Search
 from fairstress.resampling import Bootstrap, ReplicateWeights
+from fairstress.summing import set_threads
 from fairstress.version import __version__
+from fairstress.wording import Wording
 
 if TYPE_CHECKING:
     from fairstress import datasets, results
@@ -44,6 +47,7 @@ __all__ = [
     "__version__",
     "datasets",
     "results",
+    "set_threads",
 ]
 
 _MODULES = ("datasets", "results")

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairstress import options
+from fairstress import arguments
 from fairstress.analyses.bands.estimate import estimate_at
 from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.maxima import with_limits
@@ -42,6 +42,7 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
 from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
@@ -73,20 +74,12 @@ from fairstress.model.handed_in import read_user_predictor
 from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
 from fairstress.model.shown import DIGITS, raw_frame
 from fairstress.model.view import RawColumns
-from fairstress.options import (
-    SMALLEST_GROUP,
-    Budget,
-    Predictor,
-    Robust,
-    Search,
-    read_predictor,
-    read_robust,
-    read_wording,
-)
+from fairstress.options import Predictor, Robust, Search, read_predictor, read_robust
 from fairstress.progress import Progress, Watch, as_callback, watching
 from fairstress.resampling import N_BOOT, Bootstrap
 from fairstress.saving import check_target
 from fairstress.threads import one_thread
+from fairstress.wording import SMALLEST_GROUP, Sharing, read_wording
 
 if TYPE_CHECKING:
     from fairstress.report.data import ReportData
@@ -301,9 +294,9 @@ class Audit:
         {'ugpa': 1, 'lsat': 2}
         """
         graph = read_graph(graph)
-        option, seed = read_predictor(predictor), options.seed(random_state)
+        option, seed = read_predictor(predictor), arguments.seed(random_state)
         own = read_user_predictor(option, graph, seed)
-        constant = options.flag(penalise_constant, "penalise_constant")
+        constant = arguments.flag(penalise_constant, "penalise_constant")
         table = read_table(
             frame,
             graph,
@@ -320,19 +313,17 @@ class Audit:
         )
         held_out = None if holdout is None else table.held_out(holdout, seed or 0)
         fitted_to = table if held_out is None else table.keep(~held_out)
-        folds = fitted_to.folds(cv, seed or 0)
         settings = Settings(
             degrees=read_degrees(degrees, graph),
             given_degrees=frozenset(degrees or {}),
-            penalty=None if penalty is None else options.penalty(penalty, "penalty"),
-            predictor_degree=_optional(options.degree, predictor_degree, "predictor_degree"),
-            predictor_penalty=_optional(options.penalty, predictor_penalty, "predictor_penalty"),
+            penalty=None if penalty is None else arguments.penalty(penalty, "penalty"),
+            predictor_degree=_optional(arguments.degree, predictor_degree, "predictor_degree"),
+            predictor_penalty=_optional(arguments.penalty, predictor_penalty, "predictor_penalty"),
             penalise_constant=constant,
-            max_degree=options.degree(max_degree, "max_degree"),
+            max_degree=arguments.degree(max_degree, "max_degree"),
             given_predictor_degree=predictor_degree is not None,
-            max_memory=options.read_bytes(max_memory, "max_memory"),
+            max_memory=arguments.read_bytes(max_memory, "max_memory"),
             penalties=read_penalties(penalties),
-            cv=len(folds),
             mixed=read_mixed(mixed),
             ordered_residuals=read_ordered_residuals(ordered_residuals),
             random_state=seed,
@@ -343,6 +334,8 @@ class Audit:
             wording=read_wording(labels, units, people, higher_is, [*_columns_of(frame), *graph.nodes]),
         )
         wanted = None if robust is None else read_robust(robust)
+        folds = fitted_to.folds(cv, seed or 0, needed=settings.leaves_open(graph.features))
+        settings = replace(settings, cv=len(folds) or fitted_to.n_folds(cv))
         audit = cls(build(fitted_to, settings, folds, progress=as_callback(progress)))
         audit = audit if wanted is None else audit._made_robust(wanted, None, as_callback(progress))
         return audit if held_out is None else replace(audit, fitted=judged_on(audit.fitted, table.keep(held_out)))
@@ -408,7 +401,7 @@ class Audit:
         >>> round(audit.leakage().auc, 1)
         0.6
         """
-        seed = self.settings.random_state if random_state is None else options.seed(random_state)
+        seed = self.settings.random_state if random_state is None else arguments.seed(random_state)
         return leakage(self.fitted, seed)
 
     def plausibility(self, correlation: Correlation | None = None, *, leakage: Leakage | None = None) -> Plausibility:
@@ -456,7 +449,7 @@ class Audit:
         >>> print(next(one for one in audit.diagnostics().alarms if one.check == "scale by group").sentence[:63])
         The errors of 'lsat' are 1.30 times as wide where 'race' is non
         """
-        seed = self.settings.random_state if random_state is None else options.seed(random_state)
+        seed = self.settings.random_state if random_state is None else arguments.seed(random_state)
         return diagnostics(self.fitted, None if correlation is None else self._read(correlation), seed)
 
     @property
@@ -522,7 +515,7 @@ class Audit:
         0.0
         """
         given = None if degrees is None else read_degrees(degrees, self.graph)
-        changed = None if penalty is None else options.penalty(penalty, "penalty")
+        changed = None if penalty is None else arguments.penalty(penalty, "penalty")
         rows = None if keep is None else _read_keep(in_order(keep, self.fitted.table.index, "keep"))
         fitted = refit(self.fitted, degrees=given, penalty=changed, keep=rows)
         return self if fitted is self.fitted else replace(self, fitted=fitted)
@@ -731,7 +724,7 @@ class Audit:
         {'ugpa': 0.983, 'lsat': 0.957}
         """
         claim = self.fitted.claim
-        return name_model(model_b(claim, self._read(correlation)), claim.design, self.fitted.table)
+        return name_model(model_b(claim, self._read(correlation), carried=True), claim.design, self.fitted.table)
 
     def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.
@@ -1413,7 +1406,7 @@ class Audit:
         """
         from fairstress.report.text.brief import audit_brief
 
-        return audit_brief(self, None if self.fitted.claim.is_mixed else quick_conclusion(self.fitted))
+        return audit_brief(self, None if self.fitted.claim.takes_long else quick_conclusion(self.fitted))
 
     def details(self) -> str:
         """Say in prose what was assumed and fitted: models, predictors, kinds of columns, notes.
@@ -1521,7 +1514,7 @@ class Audit:
         from fairstress.report.html.page import write_page
         from fairstress.report.json import report_results
 
-        sharing = options.Sharing(people, labels, smallest_group)
+        sharing = Sharing(people, labels, smallest_group)
         if path is not None:
             check_target(path, "the report")
         data = collect(

@@ -91,6 +91,10 @@ class Status(StrEnum):
     OUTSIDE = "The ascent ended outside the budget: its value is no worst case; use search=Search()."
     LEFT_SET = "The ascent met matrices that are not positive definite; those steps were shortened."
     CUT_LIMIT = "The robust predictor ran out of steps before it converged: treat it as approximate."
+    LOST_DIGITS = (
+        "Columns of the equations, or errors at this correlation, nearly determine each other, so that rounding may "
+        "leave fewer than six digits of the fit: remove a variable, raise the penalty or lower the correlation."
+    )
     TWO_MINIMA = (
         "The fit has more than one minimum at this correlation, as a large penalty on few rows can cause; "
         "the lowest one found is reported."

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from fairstress.arguments import is_list
 from fairstress.audit import Audit
 from fairstress.claim.evaluate import predict_people
 from fairstress.errors import DataError, SettingError, show
@@ -31,7 +32,7 @@ from fairstress.inputs.newcomers import code_newcomers
 from fairstress.inputs.rows import Array
 from fairstress.inputs.supervised import check_people, graph_of, kinds_of_array
 from fairstress.model.embedding import EmbeddingFactory
-from fairstress.options import LOG_ODDS, Predictor, Robust, is_list
+from fairstress.options import LOG_ODDS, Predictor, Robust
 
 
 class _CounterfactuallyFair(TransformerMixin, BaseEstimator, ABC):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pickle import PicklingError
 from typing import Any, TypeVar
 
 from fairstress.errors import SettingError, describe_error
 from fairstress.progress import Steps
+from fairstress.summing import in_one_thread
+from fairstress.summing import n_cores as available_cores
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -16,11 +17,7 @@ S = TypeVar("S")
 
 def n_cores(n_jobs: int) -> int:
     """How many processes are meant: -1 is one for each core."""
-    return n_jobs if n_jobs > 0 else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _counted()
-
-
-def _counted() -> int:
-    return os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else available_cores()
 
 
 def in_parallel(
@@ -52,7 +49,7 @@ def _one_by_one(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:
 def _side_by_side(function: Callable[[S], T], items: Sequence[S], n_jobs: int) -> Iterator[T]:
     from joblib import Parallel, delayed  # takes long to import, and only several processes need it
 
-    tasks = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(item) for item in items)
+    tasks = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(in_one_thread)(function, item) for item in items)
     try:
         yield from tasks
     except PicklingError as problem:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairstress.arguments import flag, is_positive, processes, share, whole_number, word
 from fairstress.errors import SettingError, show
-from fairstress.options import flag, is_positive, processes, share, whole_number, word
 
 MODEL_B, ALL = "model b", "all"  # what is fitted anew in a replicate
 BOOTSTRAP, JACKKNIFE, BALANCED = "bootstrap", "jackknife", "balanced"

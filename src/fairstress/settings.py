@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import share, whole_number
 from fairstress.audit import Audit
+from fairstress.budgets import Budget, Pairwise, SingleCause, Spectral, read_budget
 from fairstress.claim.build import Fitted
 from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.correlation import read_pair
@@ -22,24 +24,13 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, read_kind, read_words
 from fairstress.inputs.tables import Reader, Tables
 from fairstress.keys import check_settings
-from fairstress.options import (
-    Budget,
-    Pairwise,
-    Predictor,
-    Robust,
-    Search,
-    SingleCause,
-    Spectral,
-    Wording,
-    read_budget,
-    share,
-    whole_number,
-)
+from fairstress.options import Predictor, Robust, Search
 from fairstress.progress import Watch
 from fairstress.resampling import Bootstrap, read_bootstrap
 from fairstress.schema import load_schema
 from fairstress.search.causes import check_caps
 from fairstress.stored import check_trusted, load_predictor, predictor_file
+from fairstress.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)

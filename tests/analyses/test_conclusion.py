@@ -11,14 +11,14 @@ import fairstress as fs
 from fairstress.analyses.conclusion import FEW_SIZES, _compared_sizes, steps_of
 
 
-def fitted(*, is_mixed: bool) -> SimpleNamespace:
-    return SimpleNamespace(claim=SimpleNamespace(is_mixed=is_mixed))
+def fitted(*, takes_long: bool) -> SimpleNamespace:
+    return SimpleNamespace(claim=SimpleNamespace(takes_long=takes_long))
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 7, 8, 22])
 def test_where_searches_take_long_a_few_budgets_are_compared_from_the_smallest_to_the_largest(n):
     sizes = np.linspace(0.0, 0.6, n).tolist()
-    few = _compared_sizes(fitted(is_mixed=True), sizes)
+    few = _compared_sizes(fitted(takes_long=True), sizes)
     assert {few[0], few[-1]} == {sizes[0], sizes[-1]}
     assert few == sorted(set(few) & set(sizes))
     assert len(few) == min(n, FEW_SIZES)
@@ -26,8 +26,8 @@ def test_where_searches_take_long_a_few_budgets_are_compared_from_the_smallest_t
 
 def test_elsewhere_every_budget_is_compared_and_counted():
     sizes = [0.0, 0.1, 0.25, 0.3, 0.5]
-    assert _compared_sizes(fitted(is_mixed=False), sizes) == sizes
-    assert steps_of(fitted(is_mixed=False), sizes) == len(sizes) + 2
+    assert _compared_sizes(fitted(takes_long=False), sizes) == sizes
+    assert steps_of(fitted(takes_long=False), sizes) == len(sizes) + 2
 
 
 @pytest.mark.parametrize(("shift", "said"), [(2.0, "2 points higher"), (-0.5, "0.5 points lower")])

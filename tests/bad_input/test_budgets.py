@@ -246,7 +246,7 @@ CASES = [
         lambda w: w.audit.worst_case(0.3, budget=fs.Pairwise),
         SettingError,
         (
-            "budget is <class 'fairstress.options.Pairwise'>: give 'pairwise', 'spectral' or 'single cause', "
+            "give 'pairwise', 'spectral' or 'single cause', "
             "or a value such as Pairwise(bounds=...)"
         ),
     ),

@@ -215,10 +215,10 @@ def test_what_stands_below_the_first_screen_is_folded(browser, law_page):
     assert script(browser, "return document.querySelectorAll('details.part > summary h2').length") == 7
 
 
-def test_five_answers_take_at_most_150_words_and_none_of_the_papers(browser, law_page):
+def test_six_answers_take_at_most_150_words_and_none_of_the_papers(browser, law_page):
     load(browser, law_page, folded=True)
     answers = script(browser, "return [...document.querySelectorAll('.answers dd')].map(a => a.textContent)")
-    assert len(answers) == 5
+    assert len(answers) == 6
     assert len(" ".join(answers).split()) <= 150
     first = script(
         browser, "return document.querySelector('header').innerText + document.getElementById('verdict').innerText"

@@ -9,9 +9,8 @@ from scipy import integrate, optimize, stats
 import fairstress as fs
 from fairstress.errors import DataError, SettingError, Status
 from fairstress.inputs.rows import BLOCK
-from fairstress.model import threshold
 from fairstress.model.system import make_system, system_of_batch
-from fairstress.model.threshold import ThresholdSystem
+from fairstress.model.threshold import ThresholdSystem, make_columns, marks_of, same_columns
 
 ROOT = fs.CausalGraph.parse("a -> x -> z; a -> z; a <-> x <-> z <-> a", protected="a", outcome="y")
 PARENT = fs.CausalGraph.parse("r -> a -> x; r -> x; r <-> a <-> x <-> r", protected="a", outcome="y")
@@ -177,8 +176,8 @@ def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own
 def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_are_kept(monkeypatch):
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim  # three blocks
     kept = claim.system.fits(P[None], claim.model_a, check_minima=False)[0]
-    assert len(claim.system._columns) == 3  # all are seen: each feature is tied to the attribute
-    monkeypatch.setattr(threshold, "KEPT", 0)
+    assert [len(blocks) for blocks in claim.system._columns.values()] == [3]  # each feature is tied to the attribute
+    monkeypatch.setattr("fairstress.inputs.rows.KEPT", 0)
     system = ThresholdSystem(claim.system.features, claim.design, claim.rows)
     anew = system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert not system._columns
@@ -198,14 +197,31 @@ def test_columns_of_features_that_no_chain_of_pairs_ties_to_the_attribute_change
         tied[j, k] = tied[k, j] = p
     every = ThresholdSystem(system.features, system.design, system.rows)
     one, other = (s.fits(tied[None], claim.model_a, check_minima=True)[0] for s in (system, every))
-    assert not every._seen_columns
-    assert system._seen_columns[0].B.shape[1] < every._columns[0].B.shape[1]
+    assert system._columns[False][0].B.shape[1] < every._columns[False][0].B.shape[1]
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12)
     assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-13)
     c_w = np.random.default_rng(0).standard_normal((1, one.weights.size))
     ours, theirs = (s.correlation_gradients([other], c_w)[0] for s in (system, every))
     for j, k in system.pairs:
         assert ours[j, k] + ours[k, j] == pytest.approx(theirs[j, k] + theirs[k, j], rel=1e-9)
+
+
+def test_columns_that_are_the_same_but_for_their_sign_are_summed_over_once():
+    claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim
+    blocks, folded = claim.system.folded()
+    B = np.concatenate([block.B for block in blocks])
+    every = np.concatenate([make_columns(claim.design, range(2), block) for block in claim.rows.blocks()])
+    assert folded.count < every.shape[1]  # all equations have a constant, and so has the attribute's
+    np.testing.assert_array_equal(B @ folded.E.T, every)
+
+
+def test_columns_that_part_in_one_row_of_a_later_block_are_not_taken_for_the_same():
+    first, rng = np.array([[1.0, -1.0, 2.0], [0.0, 0.0, 1.0]]), np.random.default_rng(0)
+    later = np.repeat(rng.standard_normal((500, 1)), 3, axis=1) * [1, -1, 1]
+    like, sign = same_columns(marks_of(first) + marks_of(later))
+    assert (like.tolist(), sign.tolist()) == ([0, 0, 2], [1.0, -1.0, 1.0])
+    later[77, 1] += 1e-9
+    assert same_columns(marks_of(first) + marks_of(later))[0].tolist() == [0, 1, 2]
 
 
 def test_a_correlation_beyond_the_graphs_pairs_is_fitted_with_all_columns():

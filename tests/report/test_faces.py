@@ -34,9 +34,9 @@ def test_a_result_with_a_frame_shows_its_first_rows_and_how_many_more_there_are(
     assert sheet.notes == (f"to_frame() has {len(people.to_frame()) - ROWS:,} more rows.",)
 
 
-def test_a_report_shows_its_headline_and_five_answers(audit):
+def test_a_report_shows_its_headline_and_six_answers(audit):
     shown = audit.report(sizes=[0, 0.2, 0.4], grid=[0, 0.2])._repr_html_()
-    assert shown.count("<dt>") == shown.count("<dd>") == 5
+    assert shown.count("<dt>") == shown.count("<dd>") == 6
     assert "if <bdi>a</bdi> were different?" in shown
 
 

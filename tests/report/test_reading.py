@@ -56,7 +56,7 @@ def test_fairness_as_it_stands_is_the_audits(results):
 def test_the_strength_that_is_needed_is_the_audits(results):
     found = results["conclusion"]
     assert shown(found["crossing"]["cfu"]) == shown(found["crossing"]["baseline_cfu"])
-    facts = [shown(found["p_max"], 3), shown(found["lower"], 3), shown(found["crossing"]["cfu"])]
+    facts = [shown(found["p_max"], 3), shown(found["crossing"]["cfu"])]
     facts += [f"{shown(found['causes'][name], 2)} %" for name in ("equal_percent", "capped_percent", "cap_percent")]
     marks = {mark["multiple"]: mark for mark in results["marks"] if mark["benchmark"] == "sex"}
     facts += [shown(marks[times]["p_max_pairwise"]) for times in (1, 3)]
@@ -68,12 +68,19 @@ def test_what_could_happen_and_to_whom_is_the_audits(results):
     found, there = results["conclusion"], results["conclusion"]["there"]
     assert there["p_max"] == found["p_max"]
     share = f"{shown(there['percent_of_deviation'], 2)} %"
-    said("What could happen then?", shown(there["typical"], 2), shown(there["typical_upper"], 2), share)
+    said("What could happen then?", shown(there["typical"], 2), share)
     change = {group["group"]: group["difference"] for group in there["groups"]}
     sizes = f"{shown(-change['non-White'], 2)} lower", f"{shown(change['White'], 2)} higher"
     assert (results["details"]["is_default"], results["wording"]["higher_is"]) == (True, "better")
     details = f"p_max {shown(results['details']['p_max'])}", shown(results["by_group"][0]["q95"])
     said("Who would be affected?", "non-White students", *sizes, "non-White students would lose", *details)
+
+
+def test_how_sure_it_is_is_the_audits(results):
+    found, percent = results["conclusion"], f"{shown(results['bands']['percent'], 2)} %"
+    upper = shown(found["there"]["typical_upper"], 2)
+    sizes = [shown(found[name], 3) for name in ("lower", "p_max")]
+    said("How sure is this?", percent, *sizes, upper)
 
 
 def test_assumptions_and_checks_are_the_audits(results):

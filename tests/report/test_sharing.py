@@ -14,25 +14,25 @@ from hypothesis import strategies as st
 
 import fairstress as fs
 from fairstress.errors import SettingError
-from fairstress.options import Sharing
 from fairstress.report.html.page import render_page
 from fairstress.report.json import report_results, results
 from fairstress.report.sharing import hidden_groups, shared
 from fairstress.report.text.brief import brief
+from fairstress.wording import Sharing
 
 OUTCOME, FEATURE = 41.4213, -7.3891  # of the only person of a group
 
 
 @pytest.fixture(scope="module")
 def data():
-    """A report on three groups, one of which is one person."""
+    """A report on three groups, one of which is one person, whose prediction moves most."""
     graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 250, random_state=0).frame
     frame["a"] = np.where(np.arange(250) % 2, "left", "right")
     frame.loc[7, ["a", "x", "y"]] = ["alone", FEATURE, OUTCOME]
     frame.index = [f"person {i}" for i in range(250)]
     with pytest.warns(fs.FairstressWarning, match="the group 'alone' of 'a' has 1 rows"):
-        audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, predictor_degree=1, random_state=0)
+        audit = fs.Audit.fit(frame, graph, penalty=1, degrees={"x": 1, "z": 1}, predictor_degree=2, random_state=0)
     return audit.report(p_max=0.2, sizes=(0, 0.2), grid=(0,), threshold=0.0, people=True, labels=True)
 
 

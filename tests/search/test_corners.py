@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.budgets import read_budget
 from fairstress.errors import Status
 from fairstress.functionals.cfu import CFU
-from fairstress.options import read_budget
 from fairstress.search.corners import corner, leads_out, to_corners
 from fairstress.search.problem import Problem
 from fairstress.search.search import _ascend_all

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.budgets import read_budget
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU
-from fairstress.options import read_budget
 from fairstress.search.problem import Problem
 from fairstress.search.search import ALL_SIGNS, _best_of_each_class, _mirror_images
 from fairstress.search.sets import correlation_set

@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize
 
 import fairstress as fs
+from fairstress.budgets import read_budget
 from fairstress.errors import SettingError
-from fairstress.options import read_budget
 from fairstress.search.sets import correlation_set
 
 TRIANGLE = [("x0", "x1"), ("x1", "x2"), ("x0", "x2")]

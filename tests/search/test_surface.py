@@ -6,9 +6,9 @@ from scipy import optimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import fairstress as fs
+from fairstress.budgets import Pairwise
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.functionals.cfu import CFU
-from fairstress.options import Pairwise
 from fairstress.search.known import Known
 from fairstress.search.sets import CorrelationSet, correlation_set
 

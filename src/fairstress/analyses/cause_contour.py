@@ -14,13 +14,14 @@ import pandas as pd
 
 from fairstress.analyses.tabular import Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.budgets import SingleCause
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Context, read_baseline
 from fairstress.errors import SettingError
 from fairstress.functionals.cfu import evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
-from fairstress.options import Search, SingleCause
+from fairstress.options import Search
 from fairstress.progress import Progress, Steps
 from fairstress.search.sets import read_sizes
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from fairstress.analyses.absorption import Proof, listed, polynomial_of, prove
 from fairstress.analyses.tabular import Shown, Tabular
+from fairstress.budgets import Pairwise
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
@@ -28,7 +29,6 @@ from fairstress.model.embedding import Polynomial
 from fairstress.model.linear import dependent_column
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.model.view import RawColumns, View
-from fairstress.options import Pairwise
 from fairstress.search.sets import CorrelationSet
 
 if TYPE_CHECKING:

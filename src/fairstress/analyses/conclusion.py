@@ -25,6 +25,7 @@ from fairstress.analyses.plausibility import Plausibility, plausibility
 from fairstress.analyses.reaching import SLOW_PRECISION
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.budgets import Pairwise, SingleCause
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
@@ -32,7 +33,7 @@ from fairstress.errors import SettingError
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.inputs.rows import Array
 from fairstress.model.view import RawColumns
-from fairstress.options import SEARCH, Pairwise, SingleCause
+from fairstress.options import SEARCH
 from fairstress.progress import Steps
 
 BLIND = "blind"  # the baseline that leaves the protected attribute out
@@ -151,7 +152,7 @@ def steps_of(fitted: Fitted, sizes: Sequence[float]) -> int:
 
 def _compared_sizes(fitted: Fitted, sizes: Sequence[float]) -> list[float]:
     """Budgets at which predictors are compared: a few, the largest among them, where each search takes long."""
-    wanted = min(len(sizes), FEW_SIZES) if fitted.claim.is_mixed else len(sizes)
+    wanted = min(len(sizes), FEW_SIZES) if fitted.claim.takes_long else len(sizes)
     return [sizes[round(place)] for place in np.linspace(0, len(sizes) - 1, wanted)]
 
 
@@ -201,7 +202,7 @@ def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[Breaking
             steps()
         return None, _compared(fitted, curve.points[:1])
     points = [point for point, _ in upwards(sizes, compare, steps, SEARCHED)]
-    rough = SLOW_PRECISION if fitted.claim.is_mixed else None  # where each search takes long, with derivatives, too
+    rough = SLOW_PRECISION if fitted.claim.takes_long else None  # where each search takes long, with derivatives, too
     found = first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator, rough)
     return found, _compared(fitted, points)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.analyses.tabular import Shown
+from fairstress.arguments import is_list, is_positive
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Context
 from fairstress.claim.evaluate import evaluate_many
@@ -18,7 +19,6 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import is_list, is_positive
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def contour(
     feasible = np.argwhere(smallest >= floor)
     for start in range(0, len(feasible), STEP):
         some = tuple(feasible[start : start + STEP].T)
-        at = evaluate_many(fitted.claim, P[some], CFU())
+        at = evaluate_many(fitted.claim, P[some], CFU(), carried=True)
         cfu[some] = [e.value for e in at]
         log_likelihood[some] = [e.fit.log_likelihood for e in at]
         status[some] = [str(e.fit.status) for e in at]

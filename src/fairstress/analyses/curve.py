@@ -17,6 +17,8 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.reaching import find_breaking_point
 from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import is_positive, share, word
+from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context, read_baseline
 from fairstress.claim.evaluate import evaluate_many
@@ -24,7 +26,6 @@ from fairstress.errors import SettingError, show
 from fairstress.functionals.cfu import CFU, evaluate_cfu
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget, is_positive, share, word
 from fairstress.progress import Progress, Steps, Watch, watching
 from fairstress.search.sets import read_sizes
 

@@ -12,11 +12,12 @@ from fairstress.analyses.bounds import bounds
 from fairstress.analyses.groups import flip_shares
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import WorstCase
+from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import turned
 from fairstress.functionals.decisions import EITHER, flips, read_threshold
 from fairstress.model.fit import Fit
-from fairstress.options import Budget, Search
+from fairstress.options import Search
 
 ROUNDING = 1e-12  # of a share of people
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairstress.analyses.groups import EVERYONE, flip_shares
 from fairstress.analyses.tabular import Shown
+from fairstress.arguments import as_float, is_list, whole_number
 from fairstress.claim.build import Fitted
 from fairstress.claim.evaluate import predictions, turned
 from fairstress.claim.measure import Measure, weighted_quantile
@@ -21,13 +22,13 @@ from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.counterfactual import Leaves
 from fairstress.model.fit import Fit
-from fairstress.options import as_float, is_list, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PREFIX = "counterfactual "
 QUANTILES = (0.5, 0.9, 0.99)
+DIGITS = 9  # of CFU, relative to the largest, by which people are put in order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,7 +282,7 @@ def people(fitted: Fitted, fit: Fit, threshold: Any = None) -> People:
     gained, lost = (np.zeros(0),) * 2 if limit is None else turned(claim, fit, limit)
     moved, origin = table.protected.contrasts(table.rows)
     contrast, row = table.places(origin)
-    worst = np.argsort(-cfu[contrast], kind="stable")
+    worst = worst_first(cfu[contrast])
     contrast, row = contrast[worst], row[worst]
     here, leaves = table.units.frame(moved.a, moved.x), claim.counterfactual_rows(fit)
     likeliest = leaves.likeliest(moved.a.size)
@@ -331,12 +332,17 @@ def level_probabilities(fitted: Fitted, leaves: Leaves, n: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=range(n))
 
 
+def worst_first(cfu: Array) -> IntArray:
+    """The order of rows from the largest CFU down; what differs by rounding alone stays in the table's order."""
+    return np.argsort(-np.round(cfu / (float(cfu.max()) or 1.0), DIGITS), kind="stable")
+
+
 def worst_rows(fitted: Fitted, fit: Fit, count: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The distinct rows with the largest CFU: their predictions in both worlds, and their features in both."""
     table, claim, coding = fitted.table, fitted.whole, fitted.table.protected
     rows, origin = coding.contrasts(table.rows)
     before, after, cfu = predictions(claim, fit)
-    order = np.argsort(-cfu, kind="stable")
+    order = worst_first(cfu)
     order = order[claim.rows.weight[order] > 0][:count]
     labels = pd.Series(table.index).groupby(table.row_of).first()
     frame = pd.DataFrame(

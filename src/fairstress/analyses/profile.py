@@ -14,6 +14,7 @@ from fairstress.analyses.bands.limits import Estimate
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.imputation import between_tables
 from fairstress.analyses.tabular import Tabular
+from fairstress.arguments import is_list
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim, Context
 from fairstress.claim.evaluate import Evaluation, evaluate_many
@@ -22,7 +23,6 @@ from fairstress.functionals.cfu import CFU
 from fairstress.inputs.correlation import check_correlation, pair_matrix, read_pair
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import is_list
 from fairstress.progress import Progress
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Profile(Tabular):
 
 def read_grid(grid: Iterable[float] | None, claim: Claim) -> list[float]:
     """Check a grid of correlations; without one, 201 points from -0.99 to 0.99, fewer where each takes long."""
-    if grid is None and claim.is_mixed:
+    if grid is None and claim.takes_long:
         grid = (np.linspace(-0.9, 0.9, COARSEST if claim.is_slow else COARSER).round(10) + 0.0).tolist()
     if grid is None:
         return [round(p, 10) + 0.0 for p in np.linspace(-0.99, 0.99, 201).tolist()]
@@ -177,8 +177,8 @@ def profile(
     without: list[Evaluation] = []
     for start in range(0, len(points), STEP):
         P = every[start : start + STEP]
-        at += evaluate_many(claim, P, CFU())
-        without += evaluate_many(unpenalised, P, CFU()) if unpenalised else []
+        at += evaluate_many(claim, P, CFU(), carried=True)
+        without += evaluate_many(unpenalised, P, CFU(), carried=True) if unpenalised else []
         if progress:
             progress(min(start + STEP, len(points)), len(points))
     return Profile(
@@ -188,10 +188,16 @@ def profile(
         cfu_unpenalised=np.array([e.value for e in without]) if unpenalised else None,
         log_likelihood=np.array([e.fit.log_likelihood for e in at]),
         log_likelihood_unpenalised=np.array([e.fit.log_likelihood for e in without]) if unpenalised else None,
-        status=tuple(e.fit.status for e in at),
+        status=tuple(_status(*beside) for beside in zip(*([at, without] if unpenalised else [at]), strict=True)),
         context=fitted.context,
         reflects_threshold=claim.has_threshold and 0 in position,
         protected_levels=claim.protected_levels,
         imputation_deviation=between_tables(fitted.completed, every, CFU()),
         estimates=None if replicator is None else estimate_at(replicator, every, CFU()),
     )
+
+
+def _status(at: Evaluation, *without: Evaluation) -> Status:
+    """How the fit at a correlation ended; where it is fine, the one without penalty."""
+    statuses = [one.fit.status for one in (at, *without)]
+    return next((status for status in statuses if status is not Status.CONVERGED), Status.CONVERGED)

@@ -10,7 +10,7 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.progress import Steps
 
 PRECISION = 1e-4  # of a breaking point
-SLOW_PRECISION = 0.02  # the same where people have several worlds and the search has no derivatives
+SLOW_PRECISION = 0.02  # the same where values take long and the search has no derivatives
 
 
 def find_breaking_point(
@@ -27,7 +27,7 @@ def find_breaking_point(
     then searched in full: if it does reach it, on another hill, the level is looked for below by full searches.
     """
     follows = solve.follows
-    slow = solve.claim.is_mixed and not solve.functional.has_slope(solve.claim)
+    slow = solve.claim.takes_long and not solve.functional.has_slope(solve.claim)
     near = precision or (SLOW_PRECISION if slow else PRECISION)
     last, first = _narrowed(level, solve, below, above, steps, near, follows=follows)
     if follows and last is not None and last not in below:

@@ -11,12 +11,13 @@ import numpy as np
 from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.predictors import mean_squared_distance
 from fairstress.claim.refit import refit
 from fairstress.errors import FairstressError, SettingError
 from fairstress.functionals.cfu import evaluate_cfu
-from fairstress.options import Budget, Search
+from fairstress.options import Search
 from fairstress.parallel import in_parallel
 from fairstress.progress import Steps
 

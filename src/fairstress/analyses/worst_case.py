@@ -13,6 +13,8 @@ from fairstress.analyses.bands.limits import Estimate, limit_columns
 from fairstress.analyses.benchmarks.strength import observed_correlation
 from fairstress.analyses.imputation import deviation_at
 from fairstress.analyses.tabular import Tabular
+from fairstress.arguments import seed
+from fairstress.budgets import Budget, SingleCause, read_budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
@@ -22,7 +24,7 @@ from fairstress.functionals.frame import OfFrame
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.options import ASCENT, Budget, Search, SingleCause, read_budget, read_search, seed
+from fairstress.options import ASCENT, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.causes import acts_on, loadings, sets_within
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 SCAN = 128  # points of a search's scan, at most
 OF_PAIR = 24  # of them for each pair
 PRECISION = 1e-7  # gain of an ascent's step, relative to its start, below which it ends
-SLOW_PRECISION = 1e-4  # the same where people have several worlds and values take long
+SLOW_PRECISION = 1e-4  # the same where values take long
 Coordinates = tuple[object, ...]  # of the points of a set
 LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
@@ -263,13 +265,13 @@ class Solver:
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""
-        if not self.claim.is_mixed or self.search.method == ASCENT:
+        if self.search.method == ASCENT:
             return
         rng = np.random.default_rng(self.seed)
         with one_thread:
             for level in range(LEVELS):
                 for problem in self._problems(p_max / 2**level, None):
-                    if not (problem.members.is_point or problem.known.covers(problem.members)):
+                    if problem.takes_long and not (problem.members.is_point or problem.known.covers(problem.members)):
                         explore(problem, rng, all_over=level == 0)
 
     def apart(self) -> Solver:
@@ -299,7 +301,7 @@ class Solver:
                 self.search.starts,
                 min(SCAN, OF_PAIR * members.low.size),
                 self.negligible,
-                SLOW_PRECISION if self.claim.is_mixed else PRECISION,
+                SLOW_PRECISION if self.claim.takes_long else PRECISION,
                 along_line=self.along_line.setdefault(members.coordinates, {}),
                 known=self.known.setdefault(members.coordinates, Known()),
                 ascended=ascended,

@@ -30,10 +30,15 @@ def changing_alike(rows: Rows, design: Design, view: Lens, predictor: AnyPredict
 
 
 def _nearest(rows: Rows, group: IntArray) -> IntArray:
-    """Of each group the row with the smallest numbers: changes of large ones have fewer digits."""
-    order = np.lexsort((np.abs(rows.x).max(axis=1), group))
-    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
-    return np.asarray(order[starts])
+    """Of each group the (first) row with the smallest numbers: changes of large ones have fewer digits."""
+    size, least = np.zeros(rows.size), np.full(int(group.max()) + 1, np.inf)
+    for column in rows.x.T:
+        np.maximum(size, np.abs(column), out=size)
+    np.minimum.at(least, group, size)
+    places = np.flatnonzero(size == least[group])[::-1]
+    one = np.empty(least.size, dtype=np.intp)
+    one[group[places]] = places  # of several the last to be written, which is the first
+    return one
 
 
 def gathered(rows: Rows, places: Places) -> Rows:

@@ -253,8 +253,16 @@ def _claim(
     )
     lens, predictor = audited or fit_audited(table, settings, view, model_a, folds)
     moved, origin = coding.contrasts(table.rows)
-    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, origin)
+    places = origin if coding.targets else None  # where everyone is moved once, they stand as they did
+    claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, places)
+    claim = replace(claim, tied=_tied(table.graph, design))
     return sampled(claim, settings.random_state) if claim.is_mixed else claim
+
+
+def _tied(graph: CausalGraph, design: Design) -> frozenset[int]:
+    """Equations of features that stand in a pair."""
+    named = {name for pair in graph.pairs for name in pair}
+    return frozenset(j for j, equation in enumerate(design.equations) if equation.feature in named)
 
 
 def on_table(fitted: Fitted, table: Table) -> Claim:

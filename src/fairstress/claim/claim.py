@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,21 +15,23 @@ from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, factual_columns, worlds
+from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, standing, worlds
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit, System
 from fairstress.model.mixed import MixedSystem
-from fairstress.model.predictor import AnyPredictor
+from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
 from fairstress.model.system import Likelihood
 from fairstress.model.tree import DETAIL, Detail, model_residuals
 from fairstress.model.user_predictor import columns_of
-from fairstress.model.view import Lens, RawColumns
+from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import NO_GRADIENT
+from fairstress.summing import total
+
+T = TypeVar("T")
 
 BATCH = 90_000  # rows times features times versions of Model B that are worked on at once: they stay in a core's cache
 ASKED = 65_536  # worlds of several versions from which on the predictor is asked
 REMEMBERED = 4096  # numbers of versions of Model B that are remembered
-KEPT = 2**25  # numbers of all equations' columns that are kept in memory, a quarter of a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,20 +49,46 @@ class Claim:
     origin: IntArray | None = None  # (r,) the row of everyone that each of the rows stems from; None: the same
     detail: Detail = DETAIL  # how finely worlds are worked out, where people have several
     draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
+    tied: frozenset[int] | None = None  # equations that pairs tie to others: the rest stay Model A's; None: unknown
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
     _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
     _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
     _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
+    _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
-        if self._kept:
-            return self._kept
-        blocks = (self._factual(block) for block in self.rows.blocks())
-        if self.rows.a.size * self.design.feature_of.size > KEPT:
-            return blocks
-        self._kept[:] = list(blocks)  # at once, so that other threads see all of them or none
-        return self._kept
+        if not self._kept and self.rows.keeps(self.design.feature_of.size):
+            blocks = map(self._factual, self.rows.blocks())
+            # at once: threads see all of them or none
+            self._kept[:] = [replace(block, x_cf=self._under_model_a(block)) for block in blocks]
+        return self._kept or map(self._factual, self.rows.blocks())
+
+    def total(self, of: Callable[[Claim, FactualBlock], T]) -> T:
+        """Add up what a function of the claim and a block of people gives, over all blocks in their order.
+
+        Parameters
+        ----------
+        of
+            What a block adds: an array, a number or a tuple of these.
+        """
+        alone = self._takes_turns
+        if self.blocks() is self._kept:
+            return total(partial(of, self), self._kept, alone=alone)
+        return self.rows.total(lambda block: of(self, self._factual(block)), alone=alone)
+
+    def total_beside(self, other: Claim, of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T]) -> T:
+        """The same for two claims about the same people, each block of whom is handed on as both see it."""
+        claims = (self, other)
+        alone = any(claim._takes_turns for claim in claims)
+        if self.blocks() is self._kept and other.blocks() is other._kept:
+            return total(partial(of, claims), list(zip(self._kept, other._kept, strict=True)), alone=alone)
+        return self.rows.total(lambda block: of(claims, [claim._factual(block) for claim in claims]), alone=alone)
+
+    @property
+    def _takes_turns(self) -> bool:
+        """Whether one thread at a time may ask: a user's predictor may not bear more, and worlds that grew are kept."""
+        return self.is_mixed or not isinstance(self.predictor, PolynomialPredictor)
 
     def for_changes(self) -> Claim:
         """The claim on one of all people whose predictions change alike, where that spares work; otherwise itself."""
@@ -77,8 +106,13 @@ class Claim:
         if self.is_mixed:
             eps = self.residuals(block)
             return FactualBlock(block, {}, eps, self.predict(block, eps))
-        phi, eps = factual_columns(self.design, self.model_a.weights, block)
-        return FactualBlock(block, phi, eps, self.predict(block, eps))
+        terms, eps = standing(self.design, self.model_a.weights, block)
+        return FactualBlock(block, terms, eps, self.predict(block, eps))
+
+    def _under_model_a(self, factual: FactualBlock) -> Array | None:
+        """(m, r) features with A changed, if Model A is right; None where people may have several worlds."""
+        w_A = self.model_a.weights
+        return None if self.is_mixed else worlds(self.design, w_A, w_A[None], factual).x_cf[0].T
 
     @property
     def is_mixed(self) -> bool:
@@ -90,26 +124,67 @@ class Claim:
         """Whether people may have several worlds and CFU has no derivative: searches then compare values alone."""
         return self.is_mixed and (self.draws_worlds or self.predictor.gradient == NO_GRADIENT)
 
+    @property
+    def takes_long(self) -> bool:
+        """Whether one value of CFU does: people may have several worlds, or a model without derivative is asked."""
+        return self.is_mixed or self.predictor.gradient == NO_GRADIENT
+
     def residuals(self, block: Rows) -> Array:
         """(r, m) what Model A takes for the errors of people as they are."""
         return model_residuals(self.design, self.model_a, block)
 
-    def worlds(self, fits: Sequence[Fit], factual: FactualBlock) -> Worlds:
-        """The worlds of a block of people under versions of Model B; where people have several, under the one given."""
+    def worlds(
+        self,
+        fits: Sequence[Fit],
+        factual: FactualBlock,
+        *,
+        features: bool = True,
+        differing: Collection[int] | None = None,
+    ) -> Worlds:
+        """The worlds of a block of people under versions of Model B; where people have several, under the one given.
+
+        Without ``features`` only residuals are meant. Equations that may differ from Model A's are, unless they are
+        given, those that do.
+        """
         if self.is_mixed:
             (fit,) = fits
             looks = not isinstance(self.view, RawColumns)
             assert isinstance(self.system, MixedSystem)
             models = self.model_a, fit
             return grown(self.system, self.design, models, factual, self.detail, residuals=looks)
-        return worlds(self.design, self.model_a.weights, np.array([fit.weights for fit in fits]), factual)
+        w_A, w_B = self.model_a.weights, np.array([fit.weights for fit in fits])
+        own = differing
+        if own is None:
+            own = set(self.design.feature_of[(w_B != w_A).any(axis=0)[: self.design.feature_of.size]].tolist())
+        return worlds(self.design, w_A, w_B, factual, differing=own, features=features)
 
-    def side_by_side(self, fits: Sequence[Fit], factual: FactualBlock) -> Iterator[tuple[slice, Worlds]]:
+    @property
+    def may_differ(self) -> frozenset[int]:
+        """Equations whose weights P may move away from Model A's: derivatives by P hang on these."""
+        return frozenset(range(len(self.design.equations))) if self.tied is None else self.tied
+
+    @property
+    def looks_at_features(self) -> bool:
+        """Whether the predictor looks at features, and not at residuals alone."""
+        return not isinstance(self.view, View)
+
+    def side_by_side(
+        self, fits: Sequence[Fit], factual: FactualBlock, *, features: bool = True
+    ) -> Iterator[tuple[slice, Worlds]]:
         """Walk through the worlds of many versions of Model B, as many at once as fit into a core's cache."""
         size = 1 if self.is_mixed else max(1, BATCH // max(1, factual.block.x.size))
         for start in range(0, len(fits), size):
             some = slice(start, start + size)
-            yield some, self.worlds(fits[some], factual)
+            yield some, self.worlds(fits[some], factual, features=features)
+
+    def seen_through(self, system: Likelihood) -> Claim:
+        """The same claim on the same people where Model B is fitted as another system says; made once for each."""
+        if system not in self._through:
+            other = replace(self, system=system)
+            other._kept[:], other._alike[:] = self._kept, self._alike
+            other._fewer[:] = [fewer.seen_through(system) for fewer in self._fewer]
+            self._through[system] = other
+        return self._through[system]
 
     def reweighted(self, weight: Array, system: Likelihood) -> Claim:
         """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""
@@ -132,7 +207,7 @@ class Claim:
         Where people have several worlds, it is asked about those of many versions at once, which often repeat.
         """
         waiting: list[tuple[slice, Worlds]] = []
-        for some, counterfactual in self.side_by_side(fits, factual):
+        for some, counterfactual in self.side_by_side(fits, factual, features=self.looks_at_features):
             waiting.append((some, counterfactual))
             if not self.is_mixed or sum(one.x_cf.shape[1] for _, one in waiting) > ASKED:
                 yield from self._predicted(waiting)

@@ -6,7 +6,8 @@ and another, for the largest and the smallest, ask for the same fits again: they
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import warnings
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.claim.claim import Claim
+from fairstress.errors import FairstressWarning, Status
 from fairstress.inputs.rows import Array, Rows, sample_with_places
 from fairstress.model.fit import Fit
 from fairstress.model.latent import components
@@ -105,14 +107,16 @@ def evaluate(
     gradient: bool = False,
     check_minima: bool = True,
     start: Fit | None = None,
+    carried: bool = False,
 ) -> Evaluation:
     """Fit Model B at one P (m, m), make the counterfactuals, compare; see `evaluate_many`.
 
     The fit sets out from Model A, or from ``start``, which spares steps where its P is near.
     """
     with one_thread:
-        claim.blocks()
+        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
         fitted = fits(claim, P[None], check_minima=check_minima, start=start)
+        _warn_of(claim, fitted, carried=carried or not check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)[0]
 
 
@@ -143,21 +147,44 @@ def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, f
 
 
 def evaluate_many(
-    claim: Claim, P: Array, functional: Functional, *, gradient: bool = False, check_minima: bool = True
+    claim: Claim,
+    P: Array,
+    functional: Functional,
+    *,
+    gradient: bool = False,
+    check_minima: bool = True,
+    carried: bool = False,
 ) -> list[Evaluation]:
     """Evaluate a functional at many P (g, m, m), side by side.
 
-    ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step.
+    ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step. A fit that
+    is not to be relied on is warned of, unless its status is ``carried`` by what the caller gives.
     """
     with one_thread:
-        claim.blocks()
+        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
         fitted = fits(claim, P, check_minima=check_minima)
+        _warn_of(claim, fitted, carried=carried or not check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)
 
 
-def model_b(claim: Claim, P: Array) -> Fit:
-    """Fit Model B at one P (m, m)."""
-    return fits(claim, P[None])[0]
+def model_b(claim: Claim, P: Array, *, carried: bool = False) -> Fit:
+    """Fit Model B at one P (m, m); warn if it is not to be relied on, unless the caller carries its status."""
+    fitted = fits(claim, P[None])
+    _warn_of(claim, fitted, carried=carried)
+    return fitted[0]
+
+
+def _warn_of(claim: Claim, fitted: Sequence[Fit], *, carried: bool) -> None:
+    """Warn of fits of Model B that did not end as they should, or else of Model A's."""
+    if carried:
+        return
+    counts = Counter(fit.status for fit in fitted if fit.status is not Status.CONVERGED)
+    many = f" at {counts.total()} of {len(fitted)} correlations" if len(fitted) > 1 else ""
+    trouble = [f"Model B{many}: {status}" for status in counts]
+    if not trouble and claim.model_a.status is not Status.CONVERGED:
+        trouble = [f"Model A: {claim.model_a.status}"]
+    if trouble:
+        warnings.warn(" ".join(trouble), FairstressWarning, stacklevel=4)
 
 
 def predictions(claim: Claim, fit: Fit) -> tuple[Array, Array, Array]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.arguments import is_positive
 from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Array
-from fairstress.options import is_positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fairstress.claim.spec import Settings
 from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.design import Describer, Design, count_values
+from fairstress.model.design import PLAINLY, Describer, Design, count_values
 from fairstress.model.embedding import Input
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor, Source, fit_predictor, on_log_odds
@@ -73,12 +73,20 @@ def _scaled(predictor: AnyPredictor, settings: Settings) -> AnyPredictor:
 def _residuals_of(table: Table, view: View, model_a: Fit) -> Source:
     """What a counterfactually fair predictor may look at."""
     gather = _gatherer(view, view.design, model_a)
-    Z = np.concatenate([gather(block) for block in table.rows.blocks()])
     inputs = [
-        Input(entry.name, n_values=count_values(Z[:, j]), level=entry.level, of=str(entry.column))
-        for j, entry in enumerate(view.entries)
+        Input(entry.name, n_values=count, level=entry.level, of=str(entry.column))
+        for entry, count in zip(view.entries, _count_inputs(table.rows, gather), strict=True)
     ]
     return Source(tuple(inputs), gather)
+
+
+def _count_inputs(rows: Rows, gather: Callable[[Rows], Array]) -> list[int]:
+    """How many distinct values each input has; of very many rows a sample is enough where it plainly has many."""
+    some = rows.some()
+    counts = [count_values(column) for column in gather(some).T]
+    if some.size < rows.size and min(counts) <= PLAINLY:
+        counts = [count_values(column) for column in np.concatenate(list(map(gather, rows.blocks()))).T]
+    return counts
 
 
 def _gatherer(lens: Lens, design: Design, model_a: Fit) -> Callable[[Rows], Array]:
@@ -128,8 +136,10 @@ def _baseline(
 
 def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
     """Mean squared difference of two predictors' predictions for people as they are."""
-    total = 0.0
-    for block in rows.blocks():
+
+    def of(block: Rows) -> float:
         eps = first.residuals(block)
-        total += float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
-    return total / rows.n
+        return float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
+
+    alone = not all(isinstance(claim.predictor, PolynomialPredictor) for claim in (first, second))
+    return rows.total(of, alone=alone) / rows.n

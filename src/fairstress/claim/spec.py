@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.arguments import degree, is_list, penalty, word
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.data import Table
@@ -16,7 +17,8 @@ from fairstress.model.embedding import EmbeddingFactory, Polynomial
 from fairstress.model.handed_in import UserPredictor
 from fairstress.model.predictor import ANALYTIC
 from fairstress.model.view import FAIR_PART, RESIDUAL
-from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS, Wording, degree, is_list, penalty, word
+from fairstress.options import LOG_ODDS, PROBABILITY, RESIDUALS
+from fairstress.wording import Wording
 
 EXPECTED, LEAVE_OUT = "expected", "leave out"
 MAX_MEMORY = 10**9
@@ -114,6 +116,17 @@ class Settings:
     def predictor_penalties_to_try(self) -> tuple[float, ...]:
         """The predictor's penalties to choose from."""
         return self.penalties if self.predictor_penalty is None else (self.predictor_penalty,)
+
+    def leaves_open(self, features: Sequence[str]) -> bool:
+        """Whether there is anything for cross-validation to choose.
+
+        Parameters
+        ----------
+        features
+            Names of the features.
+        """
+        choices = (*self.degrees_to_try(features).values(), self.penalties_to_try)
+        return any(len(one) > 1 for one in (*choices, self.predictor_degrees_to_try, self.predictor_penalties_to_try))
 
     def __repr__(self) -> str:
         degrees = ", ".join(f"{name} {degree}" for name, degree in list(self.degrees.items())[:4])

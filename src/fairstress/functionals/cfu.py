@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairstress.claim.evaluate import Evaluation, changes, evaluate
 from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import weight_gradient
+from fairstress.model.counterfactual import FactualBlock, weight_gradient
 from fairstress.model.fit import Fit
 from fairstress.options import NO_GRADIENT
 
@@ -36,29 +37,36 @@ class CFU:
     def _found(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         if claim.measure.of_all is not None:
             return self._of_all(claim, fits, claim.measure.of_all)
-        total, n = np.zeros(len(fits)), 0.0
-        for factual in claim.blocks():
-            weight = self._weight(factual.block)
-            n += float(weight.sum())
-            for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
-                each = claim.measure.each(predicted - counterfactual.of_people(factual.predicted))
-                total[some] += each @ counterfactual.weights(weight)
-        return total / n
+        total, n = claim.total(partial(self._of_block, fits))
+        return np.asarray(total / n)
+
+    def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
+        """What a block of people adds for each fit, and the people's weight."""
+        weight, total = self._weight(factual.block), np.empty(len(fits))
+        for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
+            each = claim.measure.each(predicted - counterfactual.of_people(factual.predicted))
+            total[some] = each @ counterfactual.weights(weight)
+        return total, float(weight.sum())
 
     def of_both(self, first: Claim, second: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
         """The same for two predictors of the same people, whose worlds are walked through once."""
         first, second = first.for_changes(), second.for_changes()
-        alike = first.rows.a.size == second.rows.a.size and first.measure.of_all is second.measure.of_all is None
-        if first.is_mixed or not alike:  # worlds of people who have several are kept
-            return self.values(first, fits), self.values(second, fits)
-        totals, n = np.zeros((2, len(fits))), 0.0
-        for blocks in zip(first.blocks(), second.blocks(), strict=True):
-            weight = self._weight(blocks[0].block)
-            n += float(weight.sum())
-            for some, worlds in first.side_by_side(fits, blocks[0]):
-                for total, claim, own in zip(totals, (first, second), blocks, strict=True):
-                    total[some] += claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
+        claims, alike = (first, second), first.rows.a.size == second.rows.a.size
+        if first.is_mixed or not alike or any(claim.measure.of_all for claim in claims):
+            return self.values(first, fits), self.values(second, fits)  # worlds of people who have several are kept
+        totals, n = first.total_beside(second, partial(self._of_both_blocks, fits))
         return totals[0] / n, totals[1] / n
+
+    def _of_both_blocks(
+        self, fits: Sequence[Fit], claims: Sequence[Claim], blocks: Sequence[FactualBlock]
+    ) -> tuple[Array, float]:
+        """What the same block of people adds by each of two predictors, and the people's weight."""
+        totals, weight = np.empty((2, len(fits))), self._weight(blocks[0].block)
+        features = any(claim.looks_at_features for claim in claims)
+        for some, worlds in claims[0].side_by_side(fits, blocks[0], features=features):
+            for total, claim, own in zip(totals, claims, blocks, strict=True):
+                total[some] = claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
+        return totals, float(weight.sum())
 
     def has_slope(self, claim: Claim) -> bool:
         """Whether both the predictor and the measure have one."""
@@ -68,21 +76,22 @@ class CFU:
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
         claim = claim.for_changes()
-        measure = claim.measure
-        if measure.slope is None or not self.has_slope(claim):
+        if not self.has_slope(claim):
             return None
-        w_A, w_B, total, n = claim.model_a.weights, fit.weights, 0.0, 0.0
-        c_w = np.zeros(w_B.size)
-        for factual in claim.blocks():
-            weight = self._weight(factual.block)
-            counterfactual = claim.worlds([fit], factual)
-            predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
-            assert slopes is not None
-            change = predicted - factual.predicted
-            total, n = total + float(measure.each(change) @ weight), n + float(weight.sum())
-            g_eps, g_x = claim.view.gradients(counterfactual, (weight * measure.slope(change))[:, None] * slopes)
-            c_w += weight_gradient(claim.design, w_A, w_B, counterfactual, g_eps=g_eps, g_x=g_x)
+        total, n, c_w = claim.total(partial(self._slope_of_block, fit))
         return total / n, c_w / n
+
+    def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
+        """What a block of people adds, their weight, and the derivative of the first by the weights."""
+        weight, measure, w_A = self._weight(factual.block), claim.measure, claim.model_a.weights
+        features = claim.looks_at_features
+        counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
+        predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
+        assert slopes is not None and measure.slope is not None  # noqa: PT018
+        change = predicted - factual.predicted
+        g_eps, g_x = claim.view.gradients(counterfactual, (weight * measure.slope(change))[:, None] * slopes)
+        c_w = weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_eps=g_eps, g_x=g_x)
+        return float(measure.each(change) @ weight), float(weight.sum()), c_w
 
     def _of_all(self, claim: Claim, fits: Sequence[Fit], measure: Callable[[Array, Array], float]) -> Array:
         """A measure that needs everyone's change at once."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import special
 
+from fairstress.arguments import as_float, word
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import FactualBlock
 from fairstress.model.fit import Fit
-from fairstress.options import LOG_ODDS, as_float, word
+from fairstress.options import LOG_ODDS
 
 EITHER, GAINED, LOST = "either", "gained", "lost"
 
@@ -30,16 +33,18 @@ class Flips:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Weight of those whose decision turns over the weight of all who are asked about."""
-        total, n = np.zeros(len(fits)), 0.0
-        for factual in claim.blocks():
-            block = factual.block
-            weight = block.weight if self.group is None else block.weight * (block.a == self.group)
-            n += float(weight.sum())
-            before = factual.predicted >= self.threshold
-            for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
-                turned = flipped(counterfactual.of_people(before), predicted >= self.threshold, self.direction)
-                total[some] += turned @ counterfactual.weights(weight)
-        return total / n
+        total, n = claim.total(partial(self._of_block, fits))
+        return np.asarray(total / n)
+
+    def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
+        """Those of a block whose decision turns, for each fit, and all who are asked about."""
+        block, total = factual.block, np.empty(len(fits))
+        weight = block.weight if self.group is None else block.weight * (block.a == self.group)
+        before = factual.predicted >= self.threshold
+        for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
+            turned = flipped(counterfactual.of_people(before), predicted >= self.threshold, self.direction)
+            total[some] = turned @ counterfactual.weights(weight)
+        return total, float(weight.sum())
 
     def has_slope(self, claim: Claim) -> bool:
         """Never: a share of people moves in steps."""

@@ -15,7 +15,7 @@ from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.frames import is_among
 from fairstress.inputs.rows import Array, Rows
-from fairstress.model.counterfactual import weight_gradient
+from fairstress.model.counterfactual import FactualBlock, weight_gradient
 from fairstress.model.fit import Fit
 
 TOTAL, DIRECT, INDIRECT = "total", "direct", "indirect"
@@ -44,13 +44,17 @@ class MeanEffect:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Mean of ``x'_j - x_j``."""
-        claim, total = self._along(claim), np.zeros(len(fits))
-        for factual in claim.blocks():
-            x, weight = self._value(factual.block.x[:, self.column]), self.weight(factual.block)
-            for some, counterfactual in claim.side_by_side(fits, factual):
-                x_cf = self._value(counterfactual.x_cf[..., self.column])
-                total[some] += (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
-        return self._scale * total / self._people(claim)
+        claim = self._along(claim)
+        return self._scale * claim.total(partial(self._of_block, fits)) / self._people(claim)
+
+    def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> Array:
+        """What a block of people adds for each fit."""
+        total = np.empty(len(fits))
+        x, weight = self._value(factual.block.x[:, self.column]), self.weight(factual.block)
+        for some, counterfactual in claim.side_by_side(fits, factual):
+            x_cf = self._value(counterfactual.x_cf[..., self.column])
+            total[some] = (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
+        return total
 
     def has_slope(self, claim: Claim) -> bool:
         """Unless worlds are drawn."""
@@ -59,17 +63,19 @@ class MeanEffect:
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
         """The derivative flows through the counterfactual feature alone."""
         claim = self._along(claim)
-        w_A, total, c_w = claim.model_a.weights, 0.0, np.zeros(fit.weights.size)
-        for factual in claim.blocks():
-            x, weight = factual.block.x, self.weight(factual.block)
-            counterfactual = claim.worlds([fit], factual)
-            x_cf = counterfactual.x_cf[0, :, self.column]
-            total += float((self._value(x_cf) - self._value(x[:, self.column])) @ weight)
-            g = np.zeros_like(x)
-            g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)
-            c_w += weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_x=g)
+        total, c_w = claim.total(partial(self._slope_of_block, fit))
         n = self._people(claim)
         return self._scale * total / n, self._scale * c_w / n
+
+    def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, Array]:
+        """What a block of people adds, and its derivative by the weights."""
+        x, weight = factual.block.x, self.weight(factual.block)
+        counterfactual = claim.worlds([fit], factual, differing=claim.may_differ)
+        x_cf = counterfactual.x_cf[0, :, self.column]
+        g = np.zeros_like(x)
+        g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)
+        c_w = weight_gradient(claim.design, claim.model_a.weights, fit.weights, counterfactual, g_x=g)
+        return float((self._value(x_cf) - self._value(x[:, self.column])) @ weight), c_w
 
     def _people(self, claim: Claim) -> float:
         """How many people a claim's rows stand for."""
@@ -210,10 +216,13 @@ def _direct_slope(table: Table, claim: Claim, j: int, ends: tuple[float, float] 
     """(D,) the change of an equation's columns, added up over people."""
     position = claim.design.columns.index(j)
     equation, where = claim.design.equations[position], claim.design.slices[position]
-    slope = np.zeros(claim.model_a.weights.size)
-    for block in table.rows.blocks():
-        start, end = ends or (block.a, table.protected.counterfactual(block.a))
-        slope[where] += block.weight @ (equation.values(end, block.x) - equation.values(start, block.x))
+    coding, slope = table.protected, np.zeros(claim.model_a.weights.size)
+
+    def of(block: Rows) -> Array:
+        start, end = ends or (block.a, coding.counterfactual(block.a))
+        return np.asarray(block.weight @ (equation.values(end, block.x) - equation.values(start, block.x)))
+
+    slope[where] = table.rows.total(of)
     return slope
 
 

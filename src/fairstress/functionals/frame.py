@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import as_float
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
-from fairstress.options import as_float
 
 
 @dataclass(frozen=True, slots=True)

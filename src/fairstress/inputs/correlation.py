@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import LEAST_EIGENVALUE, as_float, is_list
 from fairstress.errors import SettingError, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import LEAST_EIGENVALUE, as_float, is_list
 
 
 def read_correlation(value: Any, graph: CausalGraph, variables: Sequence[str]) -> Array:

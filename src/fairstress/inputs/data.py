@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from fairstress.arguments import finite
 from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.folds import SPLITS, Folds, cut, read_folds
 from fairstress.inputs.frames import (
     as_array,
     check_spread,
     count_values,
+    has_thousands,
     in_order,
+    numbered,
     read_levels,
     read_numbers,
 )
@@ -29,7 +32,6 @@ from fairstress.inputs.others import combinations, take_others
 from fairstress.inputs.protected import ProtectedCoding, code_protected
 from fairstress.inputs.rows import Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
-from fairstress.options import finite
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
 DEALS = 100  # parts into which people are dealt to hold some of them out
@@ -84,13 +86,23 @@ class Table:
         for name, value in {"source": None, **state}.items():
             object.__setattr__(self, name, value)
 
-    def folds(self, cv: Folds, seed: int = 0) -> list[Rows]:
-        """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits."""
-        if self.dropped is not None and read_folds(cv, self.n_counted).way == SPLITS:
+    def folds(self, cv: Folds, seed: int = 0, *, needed: bool = True) -> list[Rows]:
+        """Deal people to folds whatever their order, cut the table into contiguous ones, or take those of splits.
+
+        Where they are not needed none are dealt, but what is said of them is checked.
+        """
+        plan = read_folds(cv, self.n_counted)
+        if plan.way == SPLITS and self.dropped is not None:
             raise SettingError("cv holds splits, but missing is 'drop', which changes rows' positions: give a number")
+        if not needed and plan.way != SPLITS and self.cluster is None:
+            return []
         rows, a = self.rows, self._group_places()
         parts = cut(cv, a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
         return [_gather(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+
+    def n_folds(self, cv: Folds) -> int:
+        """How many folds are asked for; 0 where splits say."""
+        return read_folds(cv, self.n_counted).count
 
     def held_out(self, holdout: Any, seed: int = 0) -> NDArray[np.bool_]:
         """(n,) who is held out: those given, or a share of people, dealt whatever their order, groups balanced."""
@@ -282,8 +294,9 @@ def read_table(
     )
     _check_confounded(coding, graph)
     features = _code_features(columns, feature_kinds, weight)
-    x = np.column_stack([feature.code(columns[feature.name]) for feature in features])
+    x = np.empty((weight.size, len(features)), order="F")
     for j, feature in enumerate(features):
+        x[:, j] = feature.code(columns[feature.name])
         _check_by_group(feature, coding, a, x[:, j], weight)
         _check_near(feature.name, x[:, j])
     _check_near(coding.name, a)
@@ -293,8 +306,9 @@ def read_table(
     scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
     kept, other = combinations(take_others(frame, others)) if others else (None, None)
     first, row_of = distinct(a, x, other)
-    codes = (a[first], coding.counterfactual(a[first]), np.asfortranarray(x[first]))
-    alike = Rows(*codes, a[first], a[first], a[first], None if other is None else other[first])
+    alike = Rows(a, coding.counterfactual(a), x, weight, y, y, other)  # with sums to come
+    if first is not row_of:
+        alike = alike.where(first)
     index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
     rows = _gather(alike, row_of, y, weight, keep_all=True)
     number = _protected_number(attribute[0], coding, weight)
@@ -311,6 +325,9 @@ def read_table(
 
 def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
     """Add up weights and outcomes of the rows that are alike."""
+    if keep_all and row_of.size == rows.size:  # each is one of a kind, in the table's order
+        counts = weight.min() == weight.max() == 1
+        return replace(rows, weight=weight, y=y if counts else weight * y, y_square=weight * y**2)
     parts = (weight, weight * y, weight * y**2)
     sums = [np.bincount(row_of, values, minlength=rows.a.size).astype(float) for values in parts]
     if keep_all:
@@ -322,24 +339,27 @@ def _code_features(
     columns: Mapping[str, nw.Series[Any]], kinds: Mapping[str, Kind], weight: Array
 ) -> tuple[FeatureCoding, ...]:
     """Read how each feature is coded, and standardise by the weighted moments of their scores."""
-    raw = [read_feature(columns[name], name, kind, weight) for name, kind in kinds.items()]
-    scores = np.column_stack([feature.scores(columns[feature.name]) for feature in raw])
-    mean = weight @ scores / weight.sum()
-    deviation = np.sqrt(weight @ (scores - mean) ** 2 / weight.sum())
-    return tuple(f.scaled(float(m), float(d)) for f, m, d in zip(raw, mean, deviation, strict=True))
+    raw = (read_feature(columns[name], name, kind, weight) for name, kind in kinds.items())
+    return tuple(feature.scaled(*_mean_and_deviation(feature.scores(columns[feature.name]), weight)) for feature in raw)
+
+
+def _mean_and_deviation(scores: Array, weight: Array) -> tuple[float, float]:
+    n = weight.sum()
+    mean = float(weight @ scores / n)
+    return mean, float(np.sqrt(weight @ (scores - mean) ** 2 / n))
 
 
 def _read_protected(
     columns: Sequence[nw.Series[Any]], name: str, given: Kind | None, weight: Array, **options: Any
 ) -> tuple[ProtectedCoding, Array]:
     """Code the protected attribute; several columns are one attribute, whose levels are their combinations."""
-    for column in columns:
+    for column in columns if len(columns) > 1 else ():
         count_values(column, column.name)  # which refuses missing ones, and lists
     joint = pd.Series(combine(columns), dtype=object) if len(columns) > 1 else None
     column = columns[0] if joint is None else nw.from_native(joint, series_only=True)
     kind = protected_kind(given, column, name)
     numbers = read_numbers(column, name, "protected attribute") if kind.is_number else None
-    return code_protected(column.to_list(), kind.levels, numbers, name, weight, ordered=kind.name == ORDERED, **options)
+    return code_protected(column, kind.levels, numbers, name, weight, ordered=kind.name == ORDERED, **options)
 
 
 def _protected_number(column: nw.Series[Any], coding: ProtectedCoding, weight: Array) -> FeatureCoding | None:
@@ -372,15 +392,16 @@ def _code_outcome(
     """Code two classes as 0/1; keep a number as it is."""
     if outcome_type is not None and not (isinstance(outcome_type, str) and outcome_type in (NUMBER, CLASSES)):
         raise SettingError(f"outcome_type is {show(outcome_type)}: give 'number' or 'classes', or leave it out")
-    levels = read_levels(column, name)
+    levels = [] if outcome_type != CLASSES and has_thousands(column) else read_levels(column, name)
     if outcome_type == CLASSES and len(levels) > 2:
         raise DataError(f"the outcome '{name}' has {len(levels)} classes: a probability needs two, merge the others")
-    if outcome_type == NUMBER or len(levels) > 2:
+    if outcome_type == NUMBER or len(levels) != 2:
         coding, coded = None, read_numbers(column, name, "outcome")
     else:
+        number, values = numbered(column)
         coding = (levels[0], levels[-1])
-        coded = np.fromiter((value == levels[-1] for value in column.to_list()), dtype=float, count=len(column))
-    ends = np.sort(coded)[[0, -1]]
+        coded = np.array([value == levels[-1] for value in values], dtype=float)[number]
+    ends = np.array([coded.min(), coded.max()])
     check_spread(ends, ends, name, FINEST, WIDEST)
     if np.ptp(coded[weight > 0]) == 0:
         shown = column.to_list()[int((weight > 0).argmax())]

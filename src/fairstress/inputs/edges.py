@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Any
 
+from fairstress.arguments import is_list
 from fairstress.errors import GraphError, did_you_mean, show
 from fairstress.inputs.notation import Edge
-from fairstress.options import is_list
 
 if TYPE_CHECKING:
     import networkx as nx  # at run time imported where it is used: it takes as long to import as all the rest

@@ -13,10 +13,12 @@ from narwhals.stable.v1.dependencies import is_pyarrow_table
 from numpy.typing import NDArray
 
 from fairstress.errors import DataError, SettingError, did_you_mean, show
-from fairstress.inputs.rows import Array, IntArray
+from fairstress.inputs.rows import MANY, Array, IntArray, some_places
 
 WHOLE = 2**53  # up to which a double holds every whole number
 FINEST, WIDEST = 1e-100, 1e100  # between the ends of a column: squares of other differences are no doubles
+
+THOUSANDS = 1000  # distinct values of a sample that make it plain that a column holds many
 
 # ---------------------------------------------------------------- frames
 
@@ -112,7 +114,7 @@ def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
             f"{role} '{name}' is not numeric (its type is {column.dtype}): code it as numbers before the audit"
         )
     check_complete(column, name)
-    values = column.cast(nw.Float64).to_numpy().astype(float)
+    values = column.cast(nw.Float64).to_numpy().astype(float, copy=False)  # not to be written to
     _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
     _check_told_apart(column, values, name)
     return values
@@ -181,6 +183,39 @@ def count_values(column: nw.Series[Any], name: str) -> int:
         return column.n_unique()
     except TypeError:  # of a pandas column of objects
         raise refusal from None
+
+
+def has_thousands(column: nw.Series[Any]) -> bool:
+    """Whether a column holds numbers of which there are many, most of them different, as a sample tells."""
+    if len(column) <= MANY or not column.dtype.is_numeric():
+        return False
+    places = some_places(len(column))
+    values = column.to_numpy()[places]
+    return bool(np.unique(values[values == values]).size > THOUSANDS)
+
+
+def numbered(column: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
+    """Number the distinct values of a complete column: (n,) each row's number, and the values."""
+    native = column.to_native()
+    if isinstance(native, pd.Series):
+        codes, values = pd.factorize(native)
+        return codes.astype(np.intp), values.tolist()
+    if column.implementation.is_pyarrow():
+        return _numbered_by_arrow(native)
+    if column.dtype.is_numeric():
+        known, codes = np.unique(column.to_numpy(), return_inverse=True)
+        return codes.astype(np.intp), known.tolist()
+    number: dict[Any, int] = {}
+    codes = np.fromiter((number.setdefault(v, len(number)) for v in column.to_list()), np.intp, count=len(column))
+    return codes, list(number)
+
+
+def _numbered_by_arrow(native: Any) -> tuple[IntArray, list[Any]]:
+    import pyarrow as pa
+
+    whole = native.combine_chunks() if isinstance(native, pa.ChunkedArray) else native
+    encoded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp), encoded.dictionary.to_pylist()
 
 
 def read_levels(column: nw.Series[Any], name: str) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fairstress.arguments import word
 from fairstress.errors import DataError, SettingError, did_you_mean, show
 from fairstress.inputs.frames import as_array, column_names, decoded, in_order, take_columns
 from fairstress.inputs.graph import CausalGraph
@@ -18,7 +19,6 @@ from fairstress.inputs.missing import Dropped, describe_missing, drop_incomplete
 from fairstress.inputs.others import check_others
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.inputs.stack import is_several, stack
-from fairstress.options import word
 
 REFUSE, DROP = "refuse", "drop"
 FEWEST, MOST = 1 - 1e-6, 1e15  # people that weights may stand for; rounding may leave weights that sum to 1 below it

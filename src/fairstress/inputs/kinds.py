@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError, SettingError, alternatives, did_you_mean
-from fairstress.inputs.frames import category_order, check_not_mixed, count_values, read_levels, read_numbers
+from fairstress.inputs.frames import (
+    category_order,
+    check_not_mixed,
+    count_values,
+    has_thousands,
+    read_levels,
+    read_numbers,
+)
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.inputs.scales import FORMULAS, Scale
@@ -168,6 +175,8 @@ def tell_kind(column: nw.Series[Any]) -> Kind:
     values; text and other categoricals are categories; other numbers are numbers.
     """
     name = str(column.name)
+    if has_thousands(column):
+        return Kind(NUMBER, reason="numbers with thousands of distinct values")
     count = count_values(column, name)
     if column.dtype.is_numeric() and count > FEW:
         return Kind(NUMBER, reason=f"numbers with {count:,} distinct values")
@@ -209,9 +218,9 @@ def protected_kind(given: Kind | None, column: nw.Series[Any], name: str) -> Kin
 def _kind_of(column: nw.Series[Any], name: str, given: Kind | None) -> Kind:
     if column.dtype.is_numeric():
         read_numbers(column, name, "feature")  # which refuses infinite ones
-    if count_values(column, name) == 1:
+    if not has_thousands(column) and count_values(column, name) == 1:
         raise constant(name, column.to_list()[0])
-    if given is None and count_values(column, name) > FEW:
+    if given is None and column.dtype == nw.Object and count_values(column, name) > FEW:
         check_not_mixed(column, name)
     if given is None:
         return tell_kind(column)

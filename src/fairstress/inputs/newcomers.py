@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.inputs.data import Table, combine
-from fairstress.inputs.frames import count_values, read_numbers, take_columns
+from fairstress.inputs.frames import count_values, numbered, read_numbers, take_columns
 from fairstress.inputs.others import take_others
 from fairstress.inputs.rows import Array, Rows
 
@@ -56,5 +56,6 @@ def _code(table: Table, columns: Sequence[nw.Series[Any]]) -> Array:
     if coding.levels is None:
         return (read_numbers(columns[0], coding.name, "protected attribute") - coding.mean) / coding.deviation
     if len(columns) == 1:
-        return coding.code_levels(columns[0].to_list())
-    return coding.code_levels(combine(columns, table.units.levels.itertuples(index=False, name=None)))
+        return coding.code_levels(*numbered(columns[0]))
+    levels = combine(columns, table.units.levels.itertuples(index=False, name=None))
+    return coding.code_levels(np.arange(len(levels)), levels)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import finite, is_list
 from fairstress.errors import DataError, SettingError, alternatives, show
-from fairstress.inputs.frames import check_spread, is_among
+from fairstress.inputs.frames import check_spread, is_among, numbered
 from fairstress.inputs.rows import Array, IntArray, Rows, join
-from fairstress.options import finite, is_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +77,17 @@ class ProtectedCoding:
             )
         return code
 
-    def code_levels(self, values: Sequence[Any]) -> Array:
-        """Give the codes of people's levels; one that the coding does not know is refused."""
+    def code_levels(self, number: IntArray, values: Sequence[Any]) -> Array:
+        """Give the codes of people's levels, each a number of one of the values; one that is not known is refused."""
         code_of = dict(zip(self.levels or (), self.codes, strict=True))
-        for row, value in enumerate(values):
-            if value not in code_of:
-                raise DataError(
-                    f"the protected attribute '{self.name}' is {value!r} in row {row}, a level that was not there when "
-                    f"the model was fitted: it knows {alternatives(code_of)}"
-                )
-        return np.fromiter((code_of[value] for value in values), dtype=float, count=len(values))
+        a = np.array([code_of.get(value, np.nan) for value in values])[number]
+        if np.isnan(a).any():
+            row = int(np.isnan(a).argmax())
+            raise DataError(
+                f"the protected attribute '{self.name}' is {values[number[row]]!r} in row {row}, a level that was not "
+                f"there when the model was fitted: it knows {alternatives(code_of)}"
+            )
+        return np.asarray(a)
 
     def level(self, code: float) -> Any:
         """Give the level, or the number, of a code."""
@@ -162,7 +164,7 @@ class ProtectedCoding:
 
 
 def code_protected(
-    values: Sequence[Any],
+    column: nw.Series[Any],
     levels: Sequence[Any],
     numbers: Array | None,
     name: str,
@@ -190,7 +192,7 @@ def code_protected(
     if reference is not None and not is_among(reference, levels):
         raise SettingError(f"reference {show(reference)} is not a level of '{name}': give {alternatives(levels)}")
     coding = _code_ordered(name, levels, reference) if ordered and len(levels) > 2 else _code(name, levels, reference)
-    a = coding.code_levels(values)
+    a = coding.code_levels(*numbered(column))
     for level, code in zip(coding.levels or (), coding.codes, strict=True):
         if weight[a == code].sum() == 0:
             raise DataError(f"the group '{level}' of '{name}' has no weight: there is nobody to compare with")

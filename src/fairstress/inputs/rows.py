@@ -6,19 +6,26 @@ weights: exact, and several times less work on coarse data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairstress.summing import total
+
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
+T = TypeVar("T")
+
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+MANY = 2**17  # entries from which on a sample is looked at first
+SAMPLE = 2**15  # entries of it
+KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +48,38 @@ class Rows:
         """Sum of the weights: the number of people that the rows stand for."""
         return float(self.weight.sum())
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Rows]:
-        """Hand out the rows in order, ``size`` at a time."""
-        for start in range(0, self.a.size, size):
-            yield self.where(slice(start, start + size))
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.a.size
+
+    def blocks(self) -> Iterator[Rows]:
+        """Hand out the rows in order, a block at a time."""
+        return map(self.where, self._places())
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        """Add up what a function of a block gives, over all blocks in their order, in several threads.
+
+        Parameters
+        ----------
+        of
+            What a block adds: an array, a number or anything else with a sum, or a tuple of these.
+        alone
+            Whether several threads may not call it at once.
+        """
+        return total(lambda place: of(self.where(place)), self._places(), alone=alone)
+
+    def some(self) -> Rows:
+        """A sample of the rows, the same each time; all of them where they are not many."""
+        return self.where(some_places(self.size))
+
+    def keeps(self, width: int) -> bool:
+        """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
+        return self.size * width <= KEPT
+
+    def _places(self) -> list[slice]:
+        """Where each block stands; there is always one."""
+        return [slice(start, start + BLOCK) for start in range(0, max(self.size, 1), BLOCK)]
 
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""
@@ -76,12 +111,41 @@ def sample_with_places(rows: Rows, size: int, rng: np.random.Generator) -> tuple
     return rows.with_outcome(count, nothing, nothing), np.flatnonzero(count)
 
 
+def some_places(n: int) -> IntArray | slice:
+    """Where to look at a sample of n entries, the same each time; all of them where they are not many."""
+    return (
+        slice(None) if n <= MANY else np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False, shuffle=False))
+    )
+
+
+def hardly_repeat(*columns: Array) -> bool:
+    """Whether so few rows are alike, as a sample tells, that it is not worth while to look for them.
+
+    Of R distinct rows, equally frequent, a sample of k has about ``k^2 / 2R`` alike; R above n / 2 spares little work.
+    """
+    n = columns[0].size
+    places = some_places(n)
+    if isinstance(places, slice):
+        return False
+    first, _ = _grouped([column[places] for column in columns])
+    return SAMPLE - first.size < SAMPLE**2 / n
+
+
 def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, IntArray]:
     """Give the first position of each distinct row of (a, x), and for every row the number of its distinct row.
 
-    Rows that differ in ``other`` are not alike either, where it is given.
+    Rows that differ in ``other`` are not alike either, where it is given. Of many rows, of which a sample has hardly
+    any alike, each counts as distinct.
     """
-    frame = pd.DataFrame(np.column_stack([a, x] if other is None else [a, x, other]))
+    columns = [a, *x.T] if other is None else [a, *x.T, other]
+    if hardly_repeat(*columns):
+        everyone = np.arange(a.size)
+        return everyone, everyone
+    return _grouped(columns)
+
+
+def _grouped(columns: Sequence[Array]) -> tuple[IntArray, IntArray]:
+    frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
     group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
     _, first = np.unique(group_of, return_index=True)
     return first.astype(np.intp), group_of

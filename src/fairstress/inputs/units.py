@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from fairstress.errors import DataError, alternatives
-from fairstress.inputs.frames import check_complete, check_spread, read_numbers, take_rows
+from fairstress.inputs.frames import check_complete, check_spread, numbered, read_numbers, take_rows
 from fairstress.inputs.kinds import CATEGORY, Kind, check_domain, constant
-from fairstress.inputs.rows import Array, IntArray
+from fairstress.inputs.rows import Array, IntArray, hardly_repeat
 from fairstress.inputs.scales import FORMULAS, Rank, Scale, make_scale
 
 EPS = float(np.finfo(float).eps)
@@ -38,7 +38,7 @@ class FeatureCoding:
     deviation: float
     codes: Array  # (L,) of the levels, ascending; none for a number
     atom_code: float | None  # of a number with an atom, below all its other codes
-    known: Array  # distinct values of a number, ascending and without an atom; otherwise scores of the levels
+    known: Array  # distinct values of a number, ascending, without an atom (of very many the ends); or levels' scores
     marks: Array  # the same on the scale
     scale: Scale = FORMULAS["identity"]  # g
     floor: float = -np.inf  # what an atom has on the scale
@@ -62,8 +62,8 @@ class FeatureCoding:
     def decode(self, codes: Array) -> pd.Series[Any] | Array:
         """Give codes as the table has them: levels in their own type, numbers in their units.
 
-        A code between two levels is the nearer one. A number that the table has comes back to the last digit; one at
-        or below the atom's code is the atom.
+        A code between two levels is the nearer one. A number that the table has comes back to the last digit, unless
+        there are so many that they are not remembered; one at or below the atom's code is the atom.
         """
         if self.levels is None:
             return self._units(codes)
@@ -103,13 +103,14 @@ class FeatureCoding:
     def _places(self, column: nw.Series[Any]) -> IntArray:
         """Give the place of each person's level; one that the coding does not know is refused."""
         check_complete(column, self.name)
-        place, values = {level: i for i, level in enumerate(self.kind.levels)}, column.to_list()
-        places = np.fromiter((place.get(value, -1) for value in values), dtype=np.intp, count=len(values))
+        number, values = numbered(column)
+        place = {level: i for i, level in enumerate(self.kind.levels)}
+        places = np.array([place.get(value, -1) for value in values], dtype=np.intp)[number]
         if (places < 0).any():
             row = int((places < 0).argmax())
             raise DataError(
-                f"feature '{self.name}' is {values[row]!r} in row {row}, a level that was not there when the model was "
-                f"fitted: it knows {alternatives(self.kind.levels)}"
+                f"feature '{self.name}' is {values[number[row]]!r} in row {row}, a level that was not there when the "
+                f"model was fitted: it knows {alternatives(self.kind.levels)}"
             )
         return places
 
@@ -164,10 +165,15 @@ def _read_number(column: nw.Series[Any], name: str, kind: Kind, weight: Array) -
     below = float(weight[~above].sum())
     _check_values(values[above & (weight > 0)], below, name, kind)
     scale = make_scale(kind.scale, values[above], weight[above], below)
-    known = scale.known if isinstance(scale, Rank) else np.unique(values[above])
+    known = scale.known if isinstance(scale, Rank) else _known(values if above.all() else values[above])
     marks = scale.apply(known)
     floor = _floor(marks, below / weight.sum(), kind)
     return FeatureCoding(name, kind, 0.0, 1.0, np.array([]), None, known, marks, scale, floor)
+
+
+def _known(values: Array) -> Array:
+    """Distinct values, ascending; where these are nearly as many as people the lowest and the highest alone."""
+    return np.array([values.min(), values.max()]) if hardly_repeat(values) else np.unique(values)
 
 
 def _floor(marks: Array, share: float, kind: Kind) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
+from fairstress.model.moves import Move, Standing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,9 +18,10 @@ class FactualBlock:
     """One block of people in the factual world, as Model A sees them: what all versions of Model B start from."""
 
     block: Rows
-    phi: dict[int, Array]  # per equation that moves: its columns (r, d)
+    standing: dict[int, Standing]  # per equation that moves: what its terms are
     eps: Array  # (r, m) Model A's residuals; of the context the values themselves
     predicted: Array  # (r,) what the audited predictor makes of them
+    x_cf: Array | None = None  # (m, r) features with A changed under Model A; None: not worked out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +32,9 @@ class Worlds:
     """
 
     factual: FactualBlock
-    x_cf: Array  # (g, l, m) features under Model B
+    x_cf: Array  # (g, l, m) features under Model B; those that were passed over stay as they are
     eps_cf: Array  # (g, l, m) false residuals: what Model A takes for noise in the counterfactual person
-    phi_cf: dict[int, Array]  # per equation that moves: its columns (g, r, d), or (1, r, d) where all worlds agree
-    change: dict[int, Array]  # phi' - phi, of the same shape
+    moves: dict[int, Move]  # per equation that was walked through: how its terms change
     owner: IntArray | None = None  # (l,) the person of each world; None: each has one, l = r
     probability: Array | None = None  # (l,) of each world; None: 1
 
@@ -78,39 +80,82 @@ def residuals(design: Design, w: Array, block: Rows) -> Array:
     return eps
 
 
-def factual_columns(design: Design, w_A: Array, block: Rows) -> tuple[dict[int, Array], Array]:
-    """Work out for one block what no version of Model B changes: the columns of equations that move, and residuals."""
-    eps, phi = np.array(block.x.T, order="C"), {}
+def standing(design: Design, w_A: Array, block: Rows) -> tuple[dict[int, Standing], Array]:
+    """Work out for one block what no version of Model B changes: the terms of equations that move, and residuals."""
+    eps, terms = np.array(block.x.T, order="C"), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
-        columns = equation.values(block.a, block.x)
-        eps[equation.column] -= columns @ w_A[where]
+        Z = equation.inputs(block.a, block.x)
+        eps[equation.column] -= equation.embedding.values(Z) @ w_A[where]
         if equation.moves:
-            phi[j] = columns
-    return phi, eps.T
+            terms[j] = Standing.at(equation.embedding, Z)
+    return terms, eps.T
 
 
-def worlds(design: Design, w_A: Array, w_B: Array, factual: FactualBlock) -> Worlds:
+def worlds(
+    design: Design,
+    w_A: Array,
+    w_B: Array,
+    factual: FactualBlock,
+    *,
+    differing: Collection[int] | None = None,
+    features: bool = True,
+) -> Worlds:
     """Walk through the graph with the protected attribute changed, for weights w_B (g, D) of Model B.
 
     With the noise ``delta = x - Phi w_B`` kept (abduction) and A set to a' (action), prediction gives
     ``x' = Phi' w_B + delta = x + (Phi' - Phi) w_B``, and Model A's owner computes
     ``eps' = x' - Phi' w_A = eps + (Phi' - Phi) (w_B - w_A)``. Edges that are called fair carry factual values, in
     both. Features that no unfair path from A leads to stay as they are.
+
+    Equations whose weights may differ from Model A's are ``differing``, default all. Others leave residuals alone, and
+    features too, as long as nothing above them differs: under Model A these are known. Without ``features`` only what
+    residuals hang on is walked through.
     """
     block = factual.block
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
     eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
-    phi_cf, change = {}, {}
-    moving = {design.equations[j].column for j in factual.phi}
-    for j, phi in factual.phi.items():
+    moves: dict[int, Move] = {}
+    known: list[int] = []
+    walked = list(factual.standing)
+    if differing is not None and factual.x_cf is not None:
+        known, walked = _passed_over(design, walked, differing, features=features)
+        x_cf[known] = factual.x_cf[known, None]
+    moving = {design.equations[j].column for j in walked}
+    for j in walked:
         equation, where = design.equations[j], design.slices[j]
         agree = not any(k in moving for _, k in equation.unfair)
         seen = x_cf[:, :1] if agree else x_cf
-        phi_cf[j] = equation.values(block.a_cf, seen.transpose(1, 2, 0), block)
-        change[j] = phi_cf[j] - phi
-        x_cf[equation.column] += (change[j] @ w_B[:, where, None])[:, :, 0]
-        eps_cf[equation.column] += (change[j] @ (w_B[:, where] - w_A[where])[:, :, None])[:, :, 0]
-    return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), phi_cf, change)
+        moves[j] = factual.standing[j].to(equation.inputs(block.a_cf, seen.transpose(1, 2, 0), block))
+        weights = w_B[:, where]
+        change = moves[j].times(np.stack([weights, weights - w_A[where]], axis=2))
+        x_cf[equation.column] += change[:, 0]
+        eps_cf[equation.column] += change[:, 1]
+    return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), moves)
+
+
+def _passed_over(
+    design: Design, moving: Sequence[int], differing: Collection[int], *, features: bool
+) -> tuple[list[int], list[int]]:
+    """Features that are known from Model A, and the equations that are walked through."""
+    known: list[int] = []
+    left: list[int] = []
+    columns = {design.equations[j].column for j in moving}
+    for j in moving:
+        equation = design.equations[j]
+        above = {k for _, k in equation.unfair if k in columns}
+        if j in differing or not above <= set(known):
+            left.append(j)
+        else:
+            known.append(equation.column)
+    if features:
+        return known, left
+    needed: set[int] = set()  # features that residuals hang on
+    walked: list[int] = []
+    for j in reversed(left):
+        if j in differing or design.equations[j].column in needed:
+            walked.insert(0, j)
+            needed |= {k for _, k in design.equations[j].unfair}
+    return known, walked
 
 
 def weight_gradient(
@@ -131,16 +176,14 @@ def weight_gradient(
     g = np.zeros_like(counterfactual.factual.eps) if g_eps is None else g_eps
     x_bar = np.array(g if g_x is None else g + g_x, order="F")
     c_w = np.zeros(w_B.size)
-    columns = {design.equations[j].column for j in counterfactual.change}
-    for j in reversed(counterfactual.change):
+    columns = {design.equations[j].column for j in counterfactual.moves}
+    for j in reversed(counterfactual.moves):
         equation, where = design.equations[j], design.slices[j]
-        own = equation.column
-        c_w[where] = counterfactual.change[j][0].T @ x_bar[:, own]
+        own, move = equation.column, counterfactual.moves[j]
+        c_w[where] = move.weighed(x_bar[:, own])
         moving = [(position, k) for position, k in equation.unfair if k in columns]
         if moving:
-            W = np.column_stack([w_B[where], w_A[where]])
-            block = counterfactual.factual.block
-            slopes = equation.slopes(block.a_cf, counterfactual.x_cf[0], block, counterfactual.phi_cf[j][0], W)
+            slopes = move.slopes(np.column_stack([w_B[where], w_A[where]]))[:, equation.n_protected :]
             for position, k in moving:
                 x_bar[:, k] += x_bar[:, own] * slopes[:, position, 0] - g[:, own] * slopes[:, position, 1]
     return c_w

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +12,7 @@ import numpy as np
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import Array, IntArray, Rows, some_places
 from fairstress.model.embedding import (
     ByGroup,
     Embedding,
@@ -25,6 +23,8 @@ from fairstress.model.embedding import (
     make_embedding,
 )
 from fairstress.model.size import FEWER_TERMS, MANY_TERMS, MOST_TERMS, Offer
+
+PLAINLY = 1000  # distinct values of a sample: more than any power could tell apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,21 +267,23 @@ class Describer:
         if coding.is_binary:
             return (Input(name, is_sign=True),)
         if coding.levels is None:
-            return (Input(name, n_values=count_values(self._rows.a)),)
+            return (Input(name, n_values=count_values(self.table.rows.a[self._counted])),)
         return _indicators(name, coding.levels, coding.codes)
 
     def _feature(self, name: str) -> Sequence[Input]:
         j = self.table.graph.features.index(name)
         kind, codes = self.table.kinds[name], self.table.units.features[j].codes
         if kind.name == NUMBER:
-            return (Input(name, n_values=count_values(self._rows.x[:, j])),)
+            return (Input(name, n_values=count_values(self.table.rows.x[self._counted, j])),)
         if kind.name == CATEGORY or (kind.as_levels and len(codes) > 2):
             return _indicators(name, kind.levels, codes.tolist())
         return (Input(name, is_sign=True) if len(codes) == 2 else Input(name, n_values=len(codes)),)
 
     @property
-    def _rows(self) -> Rows:
-        return self.table.rows.where(self.table.rows.weight > 0)
+    def _counted(self) -> Any:
+        """Rows that have weight."""
+        counted = self.table.rows.weight > 0
+        return slice(None) if counted.all() else counted
 
     def law(self, name: str) -> Law:
         """What is seen of a variable's error."""
@@ -332,9 +334,10 @@ def _indicators(name: str, levels: Sequence[Any], codes: Sequence[float]) -> tup
 
 
 def count_values(values: Array) -> int:
-    """Count distinct values, alike to twelve digits of their range."""
-    width = float(np.ptp(values)) or 1.0
-    return int(np.unique(np.round(values / width, 12)).size)
+    """Count distinct values, alike to twelve digits of their range; of many that are plainly different, a sample's."""
+    width, some = float(np.ptp(values)) or 1.0, values[some_places(values.size)]
+    count = int(np.unique(np.round(some / width, 12)).size)
+    return count if some.size == values.size or count > PLAINLY else int(np.unique(np.round(values / width, 12)).size)
 
 
 # ---------------------------------------------------------------- moments
@@ -369,17 +372,12 @@ def structural_moments(rows: Rows, equations: Sequence[Equation], protected: Equ
         x = block.x[:, targets]
         return np.column_stack([block.a, x]) if protected else x
 
-    return add_up(_feature_moments(design.values(b.a, b.x), observed(b), b.weight) for b in rows.blocks())
+    return rows.total(lambda block: _feature_moments(design.values(block.a, block.x), observed(block), block.weight))
 
 
 def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:
     """Moments of any columns of the rows with the outcome."""
-    return add_up(_outcome_moments(columns(block), block) for block in rows.blocks())
-
-
-def add_up(parts: Iterable[Moments]) -> Moments:
-    """Add moments of chunks, folds or workers."""
-    return functools.reduce(operator.add, parts)
+    return rows.total(lambda block: _outcome_moments(columns(block), block))
 
 
 def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:

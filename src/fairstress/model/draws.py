@@ -35,7 +35,7 @@ def draw(
     owner = np.repeat(np.arange(block.a.size), count)
     x, owner, p = _merged(_moved(layout, fit_B, e, block, owner), probability)
     eps = false_residuals(layout, fit_A, x, owner, factual) if residuals else x
-    return Worlds(factual, x[None], eps[None], {}, {}, owner, p)
+    return Worlds(factual, x[None], eps[None], {}, owner, p)
 
 
 def false_residuals(layout: Layout, fit_A: Fit, x: Array, owner: IntArray, factual: FactualBlock) -> Array:

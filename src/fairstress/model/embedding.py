@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairstress.errors import FairstressError, SettingError, describe_error, show
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
 
 Exponents = tuple[int, ...]
 
@@ -162,6 +162,7 @@ class Polynomial:
     exponents: tuple[Exponents, ...]  # of each monomial
     _steps: tuple[tuple[int, int], ...] = field(repr=False)  # column = earlier column * input
     _derivatives: tuple[Array, ...] = field(repr=False)  # per input k: d/dz_k maps weights to weights
+    _made_of: tuple[IntArray, IntArray] = field(repr=False)  # (d - 1,) each: `_steps` side by side
 
     @classmethod
     def of(cls, inputs: Sequence[Input], degree: int) -> Polynomial:
@@ -170,21 +171,56 @@ class Polynomial:
         exponents = tuple(sorted(counts, key=lambda e: (sum(e), [-power for power in e])))
         position = {e: i for i, e in enumerate(exponents)}
         n_lower = 1 + max((position[_lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
+        steps = tuple(_step(e, position) for e in exponents[1:])
+        earlier, own = np.array(steps, dtype=np.intp).reshape(-1, 2).T
         return cls(
             terms=tuple(_term(inputs, e) for e in exponents),
             repeats=np.array([float(counts[e]) for e in exponents]),
             exponents=exponents,
-            _steps=tuple(_step(e, position) for e in exponents[1:]),
+            _steps=steps,
             _derivatives=tuple(_derivative(exponents, position, n_lower, k) for k in range(len(inputs))),
+            _made_of=(earlier, own),
         )
 
     def values(self, Z: Array) -> Array:
         """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
-        columns = np.empty((len(self.terms), *Z.shape[:-1]))  # a column's values side by side: fast to fill and use
+        return self._first(len(self.terms), Z)
+
+    def lower(self, Z: Array) -> Array:
+        """The first columns of `values`, (..., n): all of which others are multiples."""
+        return self._first(self._n_lower, Z)
+
+    def _first(self, count: int, Z: Array) -> Array:
+        columns = np.empty((count, *Z.shape[:-1]))  # a column's values side by side: fast to fill and use
         columns[0] = 1.0
-        for i, (earlier, k) in enumerate(self._steps, start=1):  # each is an earlier one times an input
+        for i, (earlier, k) in enumerate(self._steps[: count - 1], start=1):  # each is an earlier one times an input
             np.multiply(columns[earlier], Z[..., k], out=columns[i])
         return columns.transpose(*range(1, columns.ndim), 0)
+
+    def by_input(self, W: Array) -> Array:
+        """(..., k, p, n) weights of lower columns, for each column w of ``W`` (..., d, k) and each input z_i.
+
+        ``phi(z)'w = w_0 + sum_i z_i low(z)'M_i``: every other column is a lower one times an input.
+        """
+        earlier, own = self._made_of
+        M = np.zeros((*W.shape[:-2], W.shape[-1], len(self._derivatives), self._n_lower))
+        M[..., own, earlier] = np.swapaxes(W[..., 1:, :], -1, -2)
+        return M
+
+    def from_inputs(self, C: Array) -> Array:
+        """(d,) what belongs to each column, of what belongs to lower columns times inputs (n, p); the constant: 0."""
+        return np.concatenate([[0.0], C[self._made_of]])
+
+    def dot(self, Z: Array, w: Array) -> Array:
+        """``phi(z)'w`` for inputs (..., r, p), without all columns being written down."""
+        if not self._steps:
+            return np.full(Z.shape[:-1], w[0])
+        products = self.by_input(w[:, None])[0] @ np.swapaxes(self.lower(Z), -1, -2)
+        return np.asarray(np.einsum("...pr,...rp->...r", products, Z) + w[0])
+
+    @property
+    def _n_lower(self) -> int:
+        return len(self._derivatives[0]) if self._derivatives else 1
 
     def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
         """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""

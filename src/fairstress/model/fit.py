@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.design import Equation, Moments
-from fairstress.model.linear import ridge, solve
+from fairstress.model.linear import loses_digits, ridge, solve
+from fairstress.model.minima import combinations, minima_of
+from fairstress.model.tied import Alone, fit_tied
 
 Mask = NDArray[np.bool_]
 
@@ -30,6 +32,8 @@ SEARCH_TOLERANCE = 1e-9  # of a fit that is not checked for other minima: its la
 
 
 _light: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_alone: WeakKeyDictionary[System, Alone] = WeakKeyDictionary()
+_minima: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -70,8 +74,12 @@ class System:
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m, m), from some other fit."""
+        return fit_tied(self, P, start, check_minima=check_minima)
+
+    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """The same with all variables at once, whether P ties them or not."""
         if check_minima:
-            return fit_from_all_sides(self, P, start.log_scales)
+            return [with_digits(self, one) for one in fit_from_all_sides(self, P, start.log_scales)]
         return fit_many(self, P, start.log_scales, tolerance=SEARCH_TOLERANCE)
 
     def refits(self, fits: Sequence[Fit]) -> list[Fit]:
@@ -81,7 +89,17 @@ class System:
 
     def independent(self) -> Fit:
         """Fit at P = I."""
-        return fit_independent(self)
+        return self.alone().fit
+
+    def alone(self) -> Alone:
+        """Fit at P = I, equation by equation; worked out once."""
+        with _lock:
+            known = _alone.get(self)
+        if known is None:
+            known = _each_alone(self, with_digits(self, fit_independent(self)))
+            with _lock:
+                known = _alone.setdefault(self, known)
+        return known
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m, m) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights."""
@@ -93,9 +111,14 @@ class System:
 
     def equation(self, j: int) -> System:
         """The system of one equation alone."""
-        d, M = np.flatnonzero(self.feature_of == j), self.moments
-        alone = Moments(M.G[np.ix_(d, d)], M.C[d, j : j + 1], M.S[j : j + 1, j : j + 1], M.total[j : j + 1], M.n)
-        return System(alone, np.zeros(d.size, dtype=np.intp), self.penalties[d])
+        return self.part((j,))[0]
+
+    def part(self, variables: tuple[int, ...]) -> tuple[System, IntArray]:
+        """The system of some equations, and where their weights stand among all."""
+        own, M = np.array(variables), self.moments
+        d = np.flatnonzero(np.isin(self.feature_of, own))
+        inner = Moments(M.G[np.ix_(d, d)], M.C[np.ix_(d, own)], M.S[np.ix_(own, own)], M.total[own], M.n)
+        return System(inner, np.searchsorted(own, self.feature_of[d]), self.penalties[d]), d
 
 
 def fit(system: System, P: Array, start: Array | None = None) -> Fit:
@@ -138,31 +161,63 @@ def fit_many(system: System, P: Array, start: Array | None = None, *, tolerance:
 
 
 def fit_independent(system: System) -> Fit:
-    """Fit at P = I, where the objective is a sum over equations: the best of many starts for each of them.
+    """Fit at P = I, where the objective is a sum over equations: from the lowest minimum of each of them.
 
     A large penalty on few rows can give an equation two minima, one with its weights shrunk away and one without.
     """
     m = system.moments.S.shape[0]
-    starts = np.linspace(-6.0, 1.0, 15 if system.penalties.any() else 1)[:, None]
-    t = np.empty(m)
-    for j in range(m):
-        alone = fit_many(system.equation(j), np.ones((len(starts), 1, 1)), starts)
-        t[j] = min(alone, key=lambda f: f.objective).log_scales[0]
-    return fit(system, np.eye(m), t)
+    starts = independent_minima(system)
+    return fit(system, np.eye(m), starts[0] if starts.size else None)
+
+
+def independent_minima(system: System) -> Array:
+    """(k, m) log scales of the minima at P = I, the lowest first; none where no weight is penalised."""
+    with _lock:
+        known = _minima.get(system)
+    if known is None:
+        m = system.moments.S.shape[0]
+        alone = [system.equation(j) for j in range(m)] if system.penalties.any() else []
+        known = combinations([minima_of(one.moments, one.penalties) for one in alone])
+        with _lock:
+            _minima[system] = known
+    return known
+
+
+def _each_alone(system: System, fitted: Fit) -> Alone:
+    """What each equation adds to the log likelihood and the objective at P = I."""
+    n, w, t = system.moments.n, fitted.weights, fitted.log_scales
+    point = _profile(system, np.eye(t.size)[None], t[None])
+    deviance = np.diagonal(point.K[0] * point.R[0]) + 2 * n * t
+    penalty = np.bincount(system.feature_of, system.penalties * w**2, minlength=t.size)
+    return Alone(fitted, -(deviance + n * np.log(2 * np.pi)) / 2, deviance + penalty)
 
 
 def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
-    """Fit from Model A's scales and from those of almost no and of an overwhelming penalty; give the best of them.
+    """Fit from all sides and give the best of the fits.
 
     Without a penalty the objective is convex in ``(1/sigma, w/sigma)`` and any start will do. With one there can be
-    several minima; where these starts lead to different ones, the status says so.
+    several minima, and fits set out from some other fit's scales, from those of almost no and of an overwhelming
+    penalty, and from all minima at P = I; where they lead to different ones, the status says so.
     """
     if not system.penalties.any():
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    sides = zip(*(fit_many(system, P, t) for t in (start, *starts)), strict=True)
-    return [best_fit(fits, system.moments.n) for fits in sides]
+    sides = zip(*(fit_many(system, P, t) for t in (start, *starts, *other_minima(system))), strict=True)
+    return [_best_at(one, fits, system.moments.n) for one, fits in zip(P, sides, strict=True)]
+
+
+def _best_at(P: Array, fits: Sequence[Fit], n: float) -> Fit:
+    """The best fit; at P = I, where all minima are known, there is no doubt that it is the lowest."""
+    best = best_fit(fits, n)
+    known = best.status is Status.TWO_MINIMA and np.array_equal(P, np.eye(len(P)))
+    return replace(best, status=Status.CONVERGED) if known else best
+
+
+def other_minima(system: System) -> Array:
+    """(k, m) log scales of the minima at P = I where there are several; otherwise none."""
+    known = independent_minima(system)
+    return known if len(known) > 1 else known[:0]
 
 
 def best_fit(fits: Sequence[Fit], n: float) -> Fit:
@@ -170,6 +225,14 @@ def best_fit(fits: Sequence[Fit], n: float) -> Fit:
     best = min(fits, key=lambda f: f.objective)
     alike = all(f.objective - best.objective <= 1e-9 * n for f in fits)
     return best if alike or best.status is not Status.CONVERGED else replace(best, status=Status.TWO_MINIMA)
+
+
+def with_digits(system: System, fitted: Fit) -> Fit:
+    """The fit, its status saying so where rounding leaves few digits of its weights."""
+    if fitted.status is not Status.CONVERGED:
+        return fitted
+    point = _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None])
+    return replace(fitted, status=Status.LOST_DIGITS) if loses_digits(point.N[0]) else fitted
 
 
 def penalty_is_light(system: System) -> bool:
@@ -183,7 +246,7 @@ def penalty_is_light(system: System) -> bool:
         known = _light.get(system)
     if known is None:
         free = replace(system, penalties=np.zeros_like(system.penalties))
-        gain = fit_independent(system).objective - fit_independent(free).objective
+        gain = system.independent().objective - fit_independent(free).objective
         known = gain <= LIGHT * system.moments.n
         with _lock:
             _light[system] = known

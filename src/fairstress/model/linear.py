@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from fairstress.inputs.rows import Array, IntArray
+
+SIX_DIGITS = 1e-6  # relative error
+EPSILON = float(np.finfo(float).eps)
 
 
 def solve(N: Array, rhs: Array) -> Array:
@@ -15,6 +19,13 @@ def solve(N: Array, rhs: Array) -> Array:
     """
     scale = np.sqrt(np.diagonal(N, axis1=-2, axis2=-1))[..., None]
     return np.asarray(np.linalg.solve(N / (scale * np.swapaxes(scale, -1, -2)), rhs / scale) / scale)
+
+
+def loses_digits(N: Array) -> NDArray[np.bool_]:
+    """Whether rounding leaves fewer than six digits of what is solved with symmetric N (..., D, D), each by itself."""
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(N, axis1=-2, axis2=-1)), 1e-300))
+    values = np.linalg.eigvalsh(N / (scale[..., :, None] * scale[..., None, :]))
+    return np.asarray(values[..., 0] * SIX_DIGITS < EPSILON * values[..., -1])
 
 
 def ridge(G: Array, c: Array, penalties: Array) -> Array:

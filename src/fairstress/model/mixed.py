@@ -21,8 +21,10 @@ from scipy import special
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray, Rows, seen_by
 from fairstress.model.design import Design, Moments, structural_moments
-from fairstress.model.fit import Fit, System, best_fit, fit_independent
+from fairstress.model.fit import Fit, System, best_fit, fit, fit_independent
 from fairstress.model.latent import Layout, Part, seen
+from fairstress.model.linear import EPSILON, loses_digits
+from fairstress.model.minima import combinations, minima_of
 from fairstress.model.mixed_intervals import Shape, log_probability
 from fairstress.model.mixed_rows import Coordinates, MixedRows, joined, with_all_levels
 from fairstress.model.newton import solve_definite
@@ -33,7 +35,6 @@ SEARCH_TOLERANCE = 1e-9  # the same for a fit that is not checked for other mini
 KEPT_CURVATURE = 1e-9  # the same from which on the Hessian is kept: a step changes it in its fifth digit
 ROUGH = 1e-4  # the same for a fit that others start from
 DIFFERENCE = 1e-6  # of a correlation, in derivatives by it
-EPSILON = float(np.finfo(float).eps)
 LEAST_SCALE = -5.0  # logarithm of the smallest scale to start from, where few people show an error
 
 
@@ -97,8 +98,11 @@ class MixedSystem:
             tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
             return [self._fit(one, self._ahead(one, z, start), tolerance) for one in P]
         ends = [replace(self, penalties=factor * self.penalties) for factor in (1e-4, 1e4)]
+        minima = self._other_minima(z)
         return [
-            best_fit([self._fit(one, side) for side in (z, *(end._coordinates(one, z) for end in ends))], self.n)
+            best_fit(
+                [self._fit(one, side) for side in (z, *(end._coordinates(one, z) for end in ends), *minima)], self.n
+            )
             for one in P
         ]
 
@@ -152,16 +156,37 @@ class MixedSystem:
 
     def _start_number(self, z: Array, v: int) -> None:
         """The best fit of a number's equation to the people whose error is known, group by group."""
+        for u, theta, alone in self._alone(v):
+            self._set_number(z, u, theta, fit_independent(alone))
+
+    def _set_number(self, z: Array, u: int, theta: IntArray, alone: Fit) -> None:
+        z[u] = np.exp(-max(float(alone.log_scales[0]), LEAST_SCALE))
+        z[theta] = alone.weights * z[u]
+
+    def _alone(self, v: int) -> Iterator[tuple[int, IntArray, System]]:
+        """For each group of a number the places in z of u and theta, and the system of its equation alone."""
         at, law = self.data.coordinates, self.layout.parts[v].equation.law
         B, n = self._sums(v)
         width = (B.shape[0] - law.n_scales) // law.n_scales
         for g in range(law.n_scales):
             d = np.arange(law.n_scales + g * width, law.n_scales + (g + 1) * width)
             M = Moments(B[np.ix_(d, d)], -B[d, g : g + 1], B[g : g + 1, g : g + 1], np.zeros(1), float(n[g]))
-            lam = self.penalties[at.u[v].start + d]
-            alone = fit_independent(System(M, np.zeros(width, dtype=np.intp), lam))
-            z[at.u[v].start + g] = np.exp(-max(float(alone.log_scales[0]), LEAST_SCALE))
-            z[at.u[v].start + d] = alone.weights * z[at.u[v].start + g]
+            theta = at.u[v].start + d
+            yield at.u[v].start + g, theta, System(M, np.zeros(width, dtype=np.intp), self.penalties[theta])
+
+    def _other_minima(self, z: Array) -> list[Array]:
+        """Coordinates with numbers at other minima of their equations alone, where a penalty makes several."""
+        numbers = [v for v, part in enumerate(self.layout.parts) if not part.equation.law.is_ordered]
+        alone = [one for v in numbers for one in self._alone(v) if one[2].penalties.any()]
+        starts = combinations([minima_of(system.moments, system.penalties) for _, _, system in alone])
+        return [self._moved(z, alone, t) for t in starts] if len(starts) > 1 else []
+
+    def _moved(self, z: Array, alone: Sequence[tuple[int, IntArray, System]], log_scales: Array) -> Array:
+        """Coordinates with some numbers' equations where Newton's method ends from given scales."""
+        z = z.copy()
+        for (u, theta, system), t in zip(alone, log_scales, strict=True):
+            self._set_number(z, u, theta, fit(system, np.eye(1), np.array([t])))
+        return z
 
     def _sums(self, v: int) -> tuple[Array, Array]:
         """Cross-products of a number's columns over all who show its error, and how many they are by group."""
@@ -201,7 +226,8 @@ class MixedSystem:
             length = min(1.0, 0.9 * self._longest(z, step))
             hidden = EPSILON * float(np.abs(np.diag(at.T)) @ z**2)  # no line search sees what rounding hides
             if decrease <= max(tolerance * self.n, hidden, 1e-3 * error * self.n) and length == 1.0:
-                z, F, status = z + step, F - decrease, Status.CONVERGED
+                status = Status.LOST_DIGITS if loses_digits(H) else Status.CONVERGED
+                z, F = z + step, F - decrease
                 break
             derivatives = 2 if decrease > KEPT_CURVATURE * self.n else 1
             trial = self._objective(z + length * step, at, derivatives)

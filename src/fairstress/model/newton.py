@@ -14,10 +14,10 @@ import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray
+from fairstress.model.linear import EPSILON, loses_digits
 
 MAX_STEPS = 100
 HALVINGS = 40
-EPSILON = float(np.finfo(float).eps)
 
 # what objectives are at z (g, d), of which g are meant: values (g,), gradients (g, d) and Hessians (g, d, d)
 Objectives = Callable[[Array, IntArray], tuple[Array, Array, Array]]
@@ -50,17 +50,18 @@ def minimise(objectives: Objectives, z: Array, n_positive: int, enough: float, q
         decrease that its rounding hides.
     """
     z, F, status = z.copy(), np.empty(len(z)), np.full(len(z), Status.STEP_LIMIT, dtype=object)
-    where = np.arange(len(z))  # those that go on
+    where, k = np.arange(len(z)), quadratic.shape[1]  # those that go on
     F[where], g, H = objectives(z, where)
     for _ in range(MAX_STEPS):
         step = -solve_definite(H, g)
         decrease = -(g * step).sum(axis=1) / 2
         length = _admissible(z[where, :n_positive], step[:, :n_positive])
-        rounding = EPSILON * (quadratic[where] * z[where, : quadratic.shape[1]] ** 2).sum(axis=1)
+        rounding = EPSILON * (quadratic[where] * z[where, :k] ** 2).sum(axis=1)
         done = (decrease <= np.maximum(enough, rounding)) & (length == 1.0)
         z[where[done]] += step[done]
         F[where[done]] -= decrease[done]
-        status[where[done]] = Status.CONVERGED
+        lost = loses_digits(H[done, :k, :k])  # the other coordinates' digits do not matter to these
+        status[where[done]] = [Status.LOST_DIGITS if few else Status.CONVERGED for few in lost]
         where, step, decrease, length = where[~done], step[~done], decrease[~done], length[~done]
         if not where.size:
             break
@@ -85,7 +86,7 @@ def _line_search(
 ) -> tuple[Any, Array, Array, Array]:
     """Halve the lengths, in place, until each objective falls enough; say for which it does."""
     values, g, H = objectives(z + length[:, None] * step, where)
-    fell = values <= F - 1e-4 * length * decrease
+    fell = _falls(values, H, F - 1e-4 * length * decrease)
     for _ in range(HALVINGS):
         short = np.flatnonzero(~fell)
         if not short.size:
@@ -93,8 +94,13 @@ def _line_search(
         length[short] /= 2
         trial = z[short] + length[short, None] * step[short]
         values[short], g[short], H[short] = objectives(trial, where[short])
-        fell[short] = values[short] <= F[short] - 1e-4 * length[short] * decrease[short]
+        fell[short] = _falls(values[short], H[short], F[short] - 1e-4 * length[short] * decrease[short])
     return fell, values, g, H
+
+
+def _falls(values: Array, H: Array, enough: Array) -> Any:
+    """Whether each objective is as low as asked, where numbers are not beyond doubles."""
+    return (values <= enough) & np.isfinite(H).all(axis=(-2, -1))
 
 
 def solve_definite(H: Array, rhs: Array) -> Array:

@@ -25,10 +25,20 @@ def log_normal_cdf(t: Array) -> tuple[Array, Array]:
     np.minimum(np.maximum(near, -FURTHEST * PER_UNIT, out=near), FURTHEST * PER_UNIT, out=near)
     place = near.astype(np.intp)
     place += FURTHEST * PER_UNIT
-    d = t - near / PER_UNIT
-    L, h, h1, h2, h3 = (column.take(place) for column in _TABLE)
-    log_cdf = L + d * (h + d * (h1 / 2 + d * (h2 / 6 + d * (h3 / 24))))
-    hazard = h + d * (h1 + d * (h2 / 2 + d * (h3 / 6)))
+    near /= PER_UNIT
+    d = np.subtract(t, near, out=near)
+    log_cdf = _TABLE[4].take(place)  # Horner's rule for both at once, in place: c_4 d^4 + ..., and its derivative
+    log_cdf *= d
+    hazard = 4 * log_cdf
+    for k in (3, 2, 1):
+        c = _TABLE[k].take(place)
+        log_cdf += c
+        log_cdf *= d
+        c *= k
+        hazard += c
+        if k > 1:
+            hazard *= d
+    log_cdf += _TABLE[0].take(place)
     if max(d.max(initial=0), -d.min(initial=0)) > 1 / PER_UNIT:
         outside = np.abs(d) > 1 / PER_UNIT
         log_cdf[outside], hazard[outside] = by_special_functions(t[outside])
@@ -42,12 +52,13 @@ def by_special_functions(t: Array) -> tuple[Array, Array]:
 
 
 def _table() -> tuple[Array, ...]:
+    """Coefficients of Taylor's series of L around each point, from the constant on."""
     t = np.arange(-FURTHEST * PER_UNIT, FURTHEST * PER_UNIT + 1) / PER_UNIT
     L, h = by_special_functions(t)
     h1 = -h * (t + h)
     h2 = -h1 * (t + h) - h * (1 + h1)
     h3 = -h2 * (t + h) - 2 * h1 * (1 + h1) - h * h2
-    return L, h, h1, h2, h3
+    return L, h, h1 / 2, h2 / 6, h3 / 24
 
 
 _TABLE = _table()

@@ -89,13 +89,12 @@ class PolynomialPredictor:
 
     def predict(self, Z: Array) -> Array:
         """Predicted outcome, or probability of the outcome's last level, for inputs (..., p)."""
-        return self._link(self.embedding.values(Z) @ self.weights)
+        return self._link(self.embedding.dot(Z, self.weights))
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
         """Predictions for inputs (r, p), and their derivatives by these, as (r, p)."""
-        phi = self.embedding.values(Z)
-        predicted = self._link(phi @ self.weights)
-        slopes = self.embedding.slopes(Z, phi, self.weights[:, None])[:, :, 0]
+        predicted = self.predict(Z)
+        slopes = self.embedding.slopes(Z, self.embedding.lower(Z), self.weights[:, None])[:, :, 0]
         return predicted, slopes * (predicted * (1 - predicted))[:, None] if self.is_logistic else slopes
 
     def _link(self, linear: Array) -> Array:
@@ -214,11 +213,15 @@ def _least_squares(moments: Moments, penalties: Array) -> tuple[Array, float]:
 
 def deviance(rows: Rows, embedding: Polynomial, source: Source, theta: Array) -> float:
     """``-2 log likelihood`` of a logistic model."""
-    total = 0.0
-    for block in rows.blocks():
-        linear = embedding.values(source.gather(block)) @ theta
-        total += 2 * float(block.weight @ np.logaddexp(0, linear) - block.y @ linear)
-    return total
+
+    def of(block: Rows) -> float:
+        return _deviance(block, embedding.values(source.gather(block)) @ theta)
+
+    return rows.total(of)
+
+
+def _deviance(block: Rows, linear: Array) -> float:
+    return 2 * float(block.weight @ np.logaddexp(0, linear) - block.y @ linear)
 
 
 def null_deviance(rows: Rows) -> float:
@@ -267,15 +270,16 @@ def penalised_deviance(
     rows: Rows, embedding: Polynomial, source: Source, penalties: Array, theta: Array
 ) -> tuple[float, Array, Array]:
     """Deviance plus penalty, with gradient and Hessian, in one pass over the rows."""
-    value, g, H = float(penalties @ theta**2), 2 * penalties * theta, 2 * np.diag(penalties)
-    for block in rows.blocks():
+
+    def of(block: Rows) -> tuple[float, Array, Array]:
         Phi = embedding.values(source.gather(block))
         linear = Phi @ theta
         p = special.expit(linear)
-        value += 2 * float(block.weight @ np.logaddexp(0, linear) - block.y @ linear)
-        g = g + 2 * Phi.T @ (block.weight * p - block.y)
-        H = H + 2 * (Phi * (block.weight * p * (1 - p))[:, None]).T @ Phi
-    return value, g, H
+        H = 2 * (Phi * (block.weight * p * (1 - p))[:, None]).T @ Phi
+        return _deviance(block, linear), 2 * Phi.T @ (block.weight * p - block.y), H
+
+    value, g, H = rows.total(of)
+    return value + float(penalties @ theta**2), g + 2 * penalties * theta, H + 2 * np.diag(penalties)
 
 
 def _logistic(rows: Rows, embedding: Polynomial, source: Source, penalties: Array) -> tuple[Array, float]:

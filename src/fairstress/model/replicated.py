@@ -8,7 +8,7 @@ fitted on its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood, system_of_batch
-from fairstress.model.threshold import Place, ThresholdSystem, outer, square
+from fairstress.model.threshold import Columns, Folded, Place, ThresholdSystem, outer, square
 
 NEAR = 1e-4  # decrease of the objective that a last step may promise; a standard error is a decrease of 1/2
 STEPS = 5  # with the curvature where all set out
@@ -40,9 +40,10 @@ def _alone(system: Likelihood, design: Design, rows: Rows, weight: Array, share:
 
 
 def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fit]) -> list[list[Fit]]:
-    parts = _weighed(system, weights)
-    products = np.sum([w @ outer(B) for w, B, _ in parts], axis=0)
-    made = [_Steps(system, parts, square(products, parts[0][1].shape[1]), fit).fits() for fit in base]
+    blocks, folded = system.folded()
+    parts = _weighed(blocks, weights)
+    products = square(np.sum([w @ outer(B) for w, B, _ in parts], axis=0), folded.count)
+    made = [_Steps(system, parts, folded, folded.E @ products @ folded.E.T, fit).fits() for fit in base]
     return [
         [
             fits[b] or _alone(system, system.design, system.rows, weights[b], 0.0).refits([fit])[0]
@@ -52,10 +53,10 @@ def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fi
     ]
 
 
-def _weighed(system: ThresholdSystem, weights: Array) -> list[tuple[Array, Array, Array]]:
-    """Blocks of rows: the replicates' weights (b, r), the columns (r, q), and the attribute (r,)."""
+def _weighed(blocks: Iterable[Columns], weights: Array) -> list[tuple[Array, Array, Array]]:
+    """Blocks of rows: the replicates' weights (b, r), columns (r, k) of which none are the same, the attribute (r,)."""
     parts, start = [], 0
-    for rows in system.columns():
+    for rows in blocks:
         parts.append((weights[:, start : start + rows.a.size], rows.B, rows.a))
         start += rows.a.size
     return parts
@@ -67,6 +68,7 @@ class _Steps:
 
     system: ThresholdSystem
     parts: Sequence[tuple[Array, Array, Array]]
+    folded: Folded  # which of the q columns are the same
     products: Array  # (b, q, q) of the columns, under each replicate's weights
     base: Fit
 
@@ -97,12 +99,13 @@ class _Steps:
 
     def _curvature(self, at: Place, z: Array) -> Array:
         """(b, q, q) ``2 q q' o sum_i w_i hazard_i (t_i + hazard_i) B_i B_i'`` at one z."""
-        total = np.zeros((len(self.products), z.size * (z.size + 1) // 2))
+        k, E = self.folded.count, self.folded.E
+        total = np.zeros((len(self.products), k * (k + 1) // 2))
         for w, B, a in self.parts:
-            t = a * (B @ (at.q * z))
+            t = a * (B @ (at.q * z @ E))
             hazard = log_normal_cdf(t)[1]
             total += (w * (hazard * (t + hazard))) @ outer(B)
-        return np.asarray(2 * np.outer(at.q, at.q) * square(total, z.size))
+        return np.asarray(2 * np.outer(at.q, at.q) * (E @ square(total, k) @ E.T))
 
     def _slope(self, at: Place, T: Array, n: Array, z: Array, which: IntArray) -> Array:
         """(b, q) the gradient of some replicates, each at its own z."""
@@ -110,8 +113,8 @@ class _Steps:
         g = 2 * (T @ z[:, :, None])[:, :, 0]
         g[:, :m] -= 2 * n[:, None] / z[:, :m]
         for w, B, a in self.parts:
-            hazard = log_normal_cdf(a * ((at.q * z) @ B.T))[1]
-            g -= 2 * at.q * ((w[which] * a * hazard) @ B)
+            hazard = log_normal_cdf(a * ((at.q * z) @ self.folded.E @ B.T))[1]
+            g -= 2 * at.q * ((w[which] * a * hazard) @ B @ self.folded.E.T)
         return g
 
     def _as_fit(self, z: Array) -> Fit:

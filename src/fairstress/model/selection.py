@@ -15,7 +15,6 @@ from fairstress.model.design import (
     Design,
     Equation,
     Moments,
-    add_up,
     build_equation,
     column_penalties,
     outcome_moments,
@@ -26,6 +25,7 @@ from fairstress.model.linear import ridge
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import Source, deviance, logistic_weights, squared_errors, total_squares
 from fairstress.model.tried import LIKELIHOOD, R2, Tried
+from fairstress.summing import add_up
 
 
 def choose_structure(

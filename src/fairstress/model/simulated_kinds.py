@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from fairstress.arguments import finite, is_list
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER, ORDERED, Kind, read_kind
 from fairstress.inputs.rows import Array
 from fairstress.inputs.scales import FORMULAS
 from fairstress.model.embedding import Input
-from fairstress.options import finite, is_list
 
 Inverse = Callable[[Array], Array]
 Value = NDArray[Any]  # positions of levels, or numbers on the scale on which their equation is linear

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import by_name, degree, finite, flag, is_positive, seed, whole_number
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.correlation import read_correlation
 from fairstress.inputs.graph import CausalGraph, read_graph
@@ -16,7 +17,6 @@ from fairstress.inputs.kinds import CATEGORY, ORDERED, Kind
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import Polynomial
 from fairstress.model.simulated_kinds import Inverse, Value, Variable, check_names, read_variables
-from fairstress.options import by_name, degree, finite, flag, is_positive, seed, whole_number
 
 Weights = Mapping[str, Mapping[Any, Any]]  # by variable and term; of a number by group by level between the two
 

@@ -11,23 +11,26 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.errors import DataError
-from fairstress.inputs.rows import Array, IntArray, Rows
-from fairstress.model.design import Design
-from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, penalty_is_light
+from fairstress.inputs.rows import Array, IntArray, Rows, sample
+from fairstress.model.design import Design, structural_moments
+from fairstress.model.fit import SEARCH_TOLERANCE, Fit, System, best_fit, fit_many, other_minima, penalty_is_light
 from fairstress.model.newton import Minima, minimise, solve_definite
 from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.tied import Alone, fit_tied
+from fairstress.summing import total
 
 TOLERANCE = 1e-13  # decrease of the objective per person below which one last step is taken
+ROUGH = 1e-4  # the same for a fit that others start from
 SEPARATED = 1e-9  # log likelihood per person of an attribute that its parents determine
-KEPT = 2**25  # numbers of all columns that are kept in memory, a quarter of a gigabyte
 PRODUCTS = 2**18  # numbers of their products that are kept, as long as a core's cache holds them
 BATCH = 16_384  # rows times fits that are worked on at once
 
@@ -41,10 +44,15 @@ class ThresholdSystem:
     rows: Rows
     pairs: tuple[tuple[int, int], ...] = ()  # positions in P, A first, that may differ from 0; none: all may
     _cross_products: Array = field(init=False, repr=False)  # of the columns (x, -phi) that make up s
-    _columns: list[Columns] = field(default_factory=list, init=False, repr=False)
-    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: of features tied to A
-    _seen_columns: list[Columns] = field(default_factory=list, init=False, repr=False)
+    _tied: tuple[int, ...] = field(init=False, repr=False)  # equations of features that pairs tie to A
+    _seen: IntArray = field(init=False, repr=False)  # entries of z from which A can be seen: those of these features
+    _folds: dict[bool, Folded] = field(default_factory=dict, init=False, repr=False)  # of all columns, or those seen
+    _columns: dict[bool, list[Columns]] = field(default_factory=dict, init=False, repr=False)  # of each kind one
+    _sample: list[ThresholdSystem | None] = field(default_factory=list, init=False, repr=False)  # see `_on_some`
     _belongs: Array = field(init=False, repr=False)  # (m + D, m) 1 where an entry of (u, theta) belongs to a feature
+    _alone: list[Alone] = field(default_factory=list, init=False, repr=False)
+    _coarse: list[ThresholdSystem] = field(default_factory=list, init=False, repr=False)  # see `on_sample`
+    _parts: dict[tuple[int, ...], ThresholdSystem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         M = self.features.moments
@@ -52,13 +60,19 @@ class ThresholdSystem:
         object.__setattr__(self, "_belongs", (self.members[:, None] == np.arange(self._m)).astype(float))
         tied = _tied_to_first(self.pairs, self._m + 1)[1:]
         behind = np.ones(self._n_gamma, dtype=bool)
+        object.__setattr__(self, "_tied", tuple(np.flatnonzero(tied).tolist()))
         object.__setattr__(self, "_seen", np.flatnonzero(np.concatenate([tied[self.members], behind])))
 
     def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
         """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
+        return fit_tied(self, P, start, check_minima=check_minima)
+
+    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
+        """The same with all variables at once, whether P ties them or not."""
         sides = [[start] * len(P)]
         if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
             sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
+            sides += [self._features_from(t, P, start) for t in other_minima(self.features)]
         tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
         ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)
         return [best_fit(fits, self.features.moments.n) for fits in ends]
@@ -69,6 +83,44 @@ class ThresholdSystem:
 
     def independent(self) -> Fit:
         """Fit at P = I: the features' own fit, and the threshold alone."""
+        return self.alone().fit
+
+    def alone(self) -> Alone:
+        """Fit at P = I, variable by variable; worked out once."""
+        if not self._alone:
+            fit, features = self._independent(), self.features.alone()
+            own = fit.log_likelihood - features.fit.log_likelihood, fit.objective - features.fit.objective
+            log_likelihood, objective = features.log_likelihood, features.objective
+            self._alone.append(Alone(fit, np.append(own[0], log_likelihood), np.append(own[1], objective)))
+        return self._alone[0]
+
+    def part(self, variables: tuple[int, ...]) -> tuple[System | ThresholdSystem, IntArray]:
+        """The system of some variables, and where their weights stand among all; without A it has no threshold."""
+        features = tuple(v - 1 for v in variables if v > 0)
+        inner, d = self.features.part(features)
+        if 0 not in variables:
+            return inner, d
+        if variables not in self._parts:
+            place = {v: i for i, v in enumerate(variables)}
+            pairs = tuple((place[j], place[k]) for j, k in self.pairs if j in place and k in place)
+            design = Design.of([self.design.equations[j] for j in features], self.design.protected)
+            self._parts[variables] = ThresholdSystem(inner, design, self.rows, pairs)
+        return self._parts[variables], np.append(d, self._n_weights + np.arange(self._n_gamma))
+
+    def on_sample(self, size: int) -> ThresholdSystem:
+        """The same system with the attribute seen in a sample of the rows, always the same; itself where they are few.
+
+        Features are still seen through the moments of all rows, so that at P = I their fit is that of all.
+        """
+        if self.rows.a.size <= 2 * size:
+            return self
+        if not self._coarse:
+            some = sample(self.rows, size, np.random.default_rng(0))
+            rows = replace(some, weight=some.weight * (self.rows.n / some.n))
+            self._coarse.append(replace(self, rows=rows))
+        return self._coarse[0]
+
+    def _independent(self) -> Fit:
         features = self.features.independent()
         P = np.eye(features.correlation.shape[0] + 1)
         start = replace(features, weights=np.append(features.weights, np.zeros(self._n_gamma)))
@@ -139,14 +191,31 @@ class ThresholdSystem:
 
     def _fit(self, P: Array, starts: Sequence[Fit], tolerance: float) -> list[Fit]:
         """Minimise ``z'Tz - 2n sum log u + sum_d lam_d (theta_d/u)^2 - 2 sum_i log Normal_cdf(t_i)`` by Newton."""
+        some = self._on_some()
+        if some is not None:  # its fit is so close that two or three steps with all rows are enough
+            starts = some._fit(P, starts, SEARCH_TOLERANCE)
         at, z = self.place(P), np.array([self.coordinates(start) for start in starts])
         enough, quadratic = tolerance * self.features.moments.n, np.ascontiguousarray(np.einsum("gii->gi", at.T))
         ends = minimise(lambda z, which: self.objective(z, at.take(which)), z, self._m, enough, quadratic)
         return self._as_fits(ends, P)
 
+    def _on_some(self) -> ThresholdSystem | None:
+        """The same system of a sample of many rows, the penalty scaled by its share; None where they are not many."""
+        if not self._sample:
+            rows = self.rows.some()
+            self._sample[:] = [None if rows.size == self.rows.size else self._of(rows)]
+        return self._sample[0]
+
+    def _of(self, rows: Rows) -> ThresholdSystem:
+        """The same system of a sample of the rows."""
+        lam = self.features.penalties * (rows.n / self.features.moments.n)
+        features = replace(self.features, moments=structural_moments(rows, self.design.equations), penalties=lam)
+        return ThresholdSystem(features, self.design, rows, self.pairs)
+
     def objective(self, z: Array, at: Place) -> tuple[Array, Array, Array]:
-        """Objectives (g,) at z (g, d), with gradients and Hessians."""
-        return self._with_rows(z, at, self._sums(z, at))
+        """Objectives (g,) at z (g, d), with gradients and Hessians; beyond doubles, whoever descends turns back."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._with_rows(z, at, self._sums(z, at))
 
     def _with_rows(self, z: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
         """The same from sums over rows that are known."""
@@ -172,27 +241,17 @@ class ThresholdSystem:
 
     def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""
-        (g, d), seen = z.shape, self._seen
-        if seen.size == d or np.delete(at.q, seen, axis=1).any():
-            return self._added_up(at.q * z, self.columns())
-        few = self._added_up(np.ascontiguousarray((at.q * z)[:, seen]), self._of_seen())
-        slope, curvature = np.zeros((g, d)), np.zeros((g, d, d))
-        slope[:, seen], curvature[:, seen[:, None], seen] = few.slope, few.curvature
-        return Sums(few.log_cdf, slope, curvature)
+        every = bool(np.delete(at.q, self._seen, axis=1).any())
+        folded = self._folded(every)
+        return folded.unfolded(self._total(folded.fold(at.q * z), every))
 
-    def _added_up(self, y: Array, blocks: Iterable[Columns]) -> Sums:
-        """Add up over blocks of rows, as many fits at once as fit into a core's cache."""
-        g, d = y.shape
-        log_cdf, slope, curvature = np.zeros(g), np.zeros((g, d)), np.zeros((g, d, d))
-        for rows in blocks:
-            size = max(1, BATCH // rows.a.size)
-            for some in (slice(start, start + size) for start in range(0, g, size)):
-                t = rows.a * (y[some, None] @ rows.B.T)[:, 0]
-                cdf, hazard = log_normal_cdf(t)
-                log_cdf[some] += (cdf[:, None] @ rows.weight[:, None])[:, 0, 0]
-                slope[some] += ((hazard * (rows.a * rows.weight))[:, None] @ rows.B)[:, 0]
-                curvature[some] += rows.crossed(hazard * (t + hazard) * rows.weight)
-        return Sums(log_cdf, slope, curvature)
+    def _total(self, y: Array, every: bool) -> Sums:
+        """Add up over all blocks of rows, from columns that are known or made anew."""
+        known = self._columns.get(every) or self._kept(every)
+        if known:
+            return total(lambda rows: rows.sums(y), known)
+        make = self._maker(every)
+        return self.rows.total(lambda block: make(block).sums(y))
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
         m, f = self._m, self.features.feature_of
@@ -209,39 +268,52 @@ class ThresholdSystem:
         by_q = 2 * v * rows.slope - 2 * z * (rows.curvature @ (q * v)[:, :, None])[:, :, 0]
         return by_inverse, by_q[:, k:].sum(axis=1), (by_q[:, None, :k] @ own)[:, 0]
 
-    def columns(self) -> Iterator[Columns]:
-        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block; kept unless they are too many."""
-        return self._kept(self._columns, slice(None))
+    def folded(self) -> tuple[Iterable[Columns], Folded]:
+        """Columns ``B = (x, -phi, phi_A)`` with A and weights, block by block, equal ones once; and which are equal."""
+        known = self._columns.get(True) or self._kept(True)
+        return known or map(self._maker(True), self.rows.blocks()), self._folded(True)
 
-    def _of_seen(self) -> Iterator[Columns]:
-        """Those of them from which A can be seen."""
-        return self._kept(self._seen_columns, self._seen)
+    def _kept(self, every: bool) -> list[Columns]:
+        """Columns that are worked out now, to be known from now on; none where they are too many."""
+        if not self.rows.keeps(self._folded(every).count):
+            return []
+        self._columns[every] = list(map(self._maker(every), self.rows.blocks()))
+        return self._columns[every]
 
-    def _kept(self, known: list[Columns], which: IntArray | slice) -> Iterator[Columns]:
-        if known:
-            yield from known
-            return
-        assert self.design.protected is not None
-        blocks = []
-        for block in self.rows.blocks():
-            own = self.design.protected.values(block.a, block.x)
-            B = np.hstack([block.x, -self.design.values(block.a, block.x), own])[:, which]
-            few = self.rows.a.size * B.shape[1] * (B.shape[1] + 1) // 2 <= PRODUCTS
-            products = outer(B) if few else None
-            blocks.append(Columns(np.asfortranarray(B), block.a, block.weight, products))
-            if self.rows.a.size * B.shape[1] > KEPT:
-                yield blocks.pop()
-        known[:] = blocks  # at once, so that other threads see all of them or none
-        yield from blocks
+    def _folded(self, every: bool) -> Folded:
+        """Which of all columns, or of those from which A is seen, are equal."""
+        if every not in self._folds:
+            which, equations = self._which(every)
+            marks = self.rows.total(lambda block: marks_of(make_columns(self.design, equations, block)))
+            self._folds[every] = Folded.of(which, self.members.size + self._n_gamma, *same_columns(marks))
+        return self._folds[every]
+
+    def _which(self, every: bool) -> tuple[IntArray, Sequence[int]]:
+        """Entries of z, and the equations of their features."""
+        if every:
+            return np.arange(self.members.size + self._n_gamma), range(self._m)
+        return self._seen, self._tied
+
+    def _maker(self, every: bool) -> Callable[[Rows], Columns]:
+        """What makes columns of a block; where rows are few it keeps their products."""
+        folded, (_, equations) = self._folded(every), self._which(every)
+        few = self.rows.size * folded.count * (folded.count + 1) // 2 <= PRODUCTS
+        return lambda block: Columns.of(make_columns(self.design, equations, block)[:, folded.first], block, few=few)
 
     # ------------------------------------------------------------ in and out
 
     def _features_at(self, factor: float, P: Array, start: Fit) -> list[Fit]:
         """Fits of the features alone at another size of the penalty, to start from."""
         other = replace(self.features, penalties=factor * self.features.penalties)
+        return self._with_threshold(other.fits(P[:, 1:, 1:], start, check_minima=False), start)
+
+    def _features_from(self, log_scales: Array, P: Array, start: Fit) -> list[Fit]:
+        """Fits of the features alone from one of several minima at P = I, to start from."""
+        return self._with_threshold(fit_many(self.features, P[:, 1:, 1:], log_scales, tolerance=ROUGH), start)
+
+    def _with_threshold(self, features: Sequence[Fit], start: Fit) -> list[Fit]:
         gamma = start.weights[self._n_weights :]
-        fits = other.fits(P[:, 1:, 1:], start, check_minima=False)
-        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in fits]
+        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in features]
 
     def coordinates(self, fitted: Fit) -> Array:
         """``z = (u, theta, gamma)`` of a fit."""
@@ -278,6 +350,27 @@ class Columns:
     weight: Array  # (r,)
     products: Array | None  # (r, d (d + 1) / 2) of each two columns, where they are few enough to keep
 
+    @classmethod
+    def of(cls, B: Array, block: Rows, *, few: bool) -> Columns:
+        """Columns of a block, with the products of each two where these are few."""
+        B = np.asfortranarray(B)
+        return cls(B, block.a, block.weight, outer(B) if few else None)
+
+    def sums(self, y: Array) -> Sums:
+        """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
+        size = max(1, BATCH // self.a.size)
+        parts = [self._sums(y[start : start + size]) for start in range(0, len(y), size)]
+        return parts[0] if len(parts) == 1 else Sums(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _sums(self, y: Array) -> Sums:
+        t = self.a * (y[:, None] @ self.B.T)[:, 0]
+        log_cdf, hazard = log_normal_cdf(t)
+        return Sums(
+            (log_cdf[:, None] @ self.weight[:, None])[:, 0, 0],
+            ((hazard * (self.a * self.weight))[:, None] @ self.B)[:, 0],
+            self.crossed(hazard * (t + hazard) * self.weight),
+        )
+
     def crossed(self, factor: Array) -> Array:
         """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
         if self.products is None:
@@ -285,13 +378,75 @@ class Columns:
         return square((factor[:, None] @ self.products)[:, 0], self.B.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class Sums(NamedTuple):
     """Sums over the rows at each of several z."""
 
     log_cdf: Array  # (g,) ``sum_i weight_i log Normal_cdf(t_i)``
     slope: Array  # (g, d) ``sum_i weight_i a_i hazard_i B_i``
     curvature: Array  # (g, d, d) ``sum_i weight_i hazard_i (t_i + hazard_i) B_i B_i'``
+
+
+def make_columns(design: Design, which: Sequence[int], block: Rows) -> Array:
+    """(r, d) columns of a block: those of some equations and of the attribute's."""
+    assert design.protected is not None
+    equations = [design.equations[j] for j in which]
+    x = [block.x[:, equation.column] for equation in equations]
+    phi = [-equation.values(block.a, block.x).T for equation in equations]
+    return np.vstack([*x, *phi, design.protected.values(block.a, block.x).T]).T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """Which columns are equal, but perhaps for their sign: sums take each but once."""
+
+    E: Array  # (d, k) 1 or -1 where a column is one of those that are summed over
+    first: IntArray  # (k,) the first column, among those that are seen, of each kind
+
+    @classmethod
+    def of(cls, which: IntArray, d: int, like: IntArray, sign: Array) -> Folded:
+        """Of ``which`` of d columns, each is ``sign`` times the one that it is ``like``."""
+        first, kind = np.unique(like, return_inverse=True)
+        E = np.zeros((d, first.size))
+        E[which, kind] = sign
+        return cls(E, first)
+
+    @property
+    def count(self) -> int:
+        """How many different columns there are."""
+        return int(self.first.size)
+
+    def fold(self, y: Array) -> Array:
+        """(g, k) weights of the columns that are summed over, of those (g, d) of all."""
+        return np.asarray((y[:, None] @ self.E)[:, 0])
+
+    def unfolded(self, sums: Sums) -> Sums:
+        """Sums for all columns."""
+        slope = (sums.slope[:, None] @ self.E.T)[:, 0]
+        return Sums(sums.log_cdf, slope, self.E @ sums.curvature @ self.E.T)
+
+
+def marks_of(B: Array) -> Array:
+    """(2, d) numbers that add up over blocks of rows (r, d) to the same for equal columns, and but for a miracle only.
+
+    One column after the other, so that equal columns have equal digits.
+    """
+    return np.array([[float((column * own).sum()) for column in B.T] for own in _random(len(B))])
+
+
+@cache
+def _random(r: int) -> Array:
+    return np.random.default_rng(0).uniform(1.0, 2.0, (2, r))
+
+
+def same_columns(marks: Array) -> tuple[IntArray, Array]:
+    """For each column, by the marks (2, d) of all, the first that it is equal to, but for the sign, and that sign."""
+    first: dict[tuple[float, ...], tuple[int, float]] = {}
+    found = []
+    for j, (one, other) in enumerate(marks.T.tolist()):
+        first.setdefault((one, other), (j, 1.0))
+        first.setdefault((-one, -other), (j, -1.0))
+        found.append(first[one, other])
+    return np.array([i for i, _ in found], dtype=np.intp), np.array([sign for _, sign in found])
 
 
 @cache

@@ -91,7 +91,7 @@ def grow(
             branches = _thinned(_branch(branches, v, part, fit_B, known, block, detail.pieces), detail.most)
     probability = _probabilities(branches, known, fit_B.correlation)
     eps = false_residuals(layout, fit_A, branches.x, branches.owner, factual) if residuals else branches.x
-    return Worlds(factual, branches.x[None], eps[None], {}, {}, branches.owner, probability)
+    return Worlds(factual, branches.x[None], eps[None], {}, branches.owner, probability)
 
 
 def _roots(block: Rows, known: Sequence[Error]) -> Branches:

@@ -32,24 +32,16 @@ from fairstress.analyses.specification import (
     specification_checks,
 )
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import flag, is_positive, share
 from fairstress.audit import Audit
+from fairstress.budgets import Budget, read_budget
 from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
-from fairstress.options import (
-    RESIDUALS,
-    SHARING,
-    Budget,
-    Search,
-    Sharing,
-    flag,
-    is_positive,
-    read_budget,
-    read_search,
-    share,
-)
+from fairstress.options import RESIDUALS, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.report.text.brief import report_html, report_summary
 from fairstress.search.sets import read_sizes
+from fairstress.wording import SHARING, Sharing
 
 P_MAX = 0.3  # the size of the budget at which details are shown, unless another is asked for
 FEWER_SIZES = tuple(np.linspace(0.0, 0.6, 7).round(10).tolist())  # where CFU takes long
@@ -201,7 +193,7 @@ def collect(
     """Ask all questions; the arguments are those of `Audit.report`."""
     fitted, size = audit.fitted, share(P_MAX if p_max is None else p_max, "p_max")
     options: dict[str, Any] = {"budget": read_budget(budget), "search": read_search(search)}
-    default = FEWER_SIZES if fitted.claim.is_mixed else SIZES
+    default = FEWER_SIZES if fitted.claim.takes_long else SIZES
     of_curve = read_sizes([*read_sizes(default if sizes is None else sizes, "sizes"), size])
     named, thorough = _levels(audit, levels or {}), flag(thorough, "thorough")
     if threshold is not None:
@@ -216,12 +208,12 @@ def collect(
     alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
     searched = None if thorough else SEARCHED
     curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands), searched=searched)
-    ask = thorough or not fitted.claim.is_mixed
+    ask = thorough or not fitted.claim.takes_long
     found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=ask)
     worst = next(point for point in curve.points if point.p_max == size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     benchmarks, refused = _benchmarks(audit, columns, steps)
-    chosen = GRID if grid is None and not fitted.claim.is_mixed else grid
+    chosen = GRID if grid is None and not fitted.claim.takes_long else grid
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),

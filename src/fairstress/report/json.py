@@ -19,12 +19,12 @@ import scipy
 
 from fairstress.analyses.groups import has_rare_level, people_by_group
 from fairstress.analyses.notes import notes
-from fairstress.options import SHARING, Sharing
 from fairstress.report.conclusion import conclusion_results, nominal_results, plausibility_results, typical
 from fairstress.report.sharing import shared
 from fairstress.report.text.limits import replication_text
 from fairstress.saving import save
 from fairstress.version import __version__
+from fairstress.wording import SHARING, Sharing
 
 if TYPE_CHECKING:
     from fairstress.analyses.benchmarks.result import Benchmarks

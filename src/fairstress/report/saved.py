@@ -11,10 +11,10 @@ from typing import Any
 
 from fairstress.analyses.conclusion import State
 from fairstress.errors import SettingError
-from fairstress.options import SHARING, Sharing, Wording
 from fairstress.report.json import FIRST, LATER, SCHEMA, SOURCE
 from fairstress.report.sharing import shared
 from fairstress.schema import MISSING, Schema, allowed_types, first_problem, load_schema, resolved
+from fairstress.wording import SHARING, Sharing, Wording
 
 Content = dict[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fairstress.analyses.diagnostics.finding import OVERLAP
 from fairstress.analyses.groups import EVERYONE
-from fairstress.options import Sharing
+from fairstress.wording import Sharing
 
 Row = dict[str, Any]
 MEANS = ("factual", "counterfactual", "difference")

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.arguments import share
+from fairstress.budgets import Budget, SingleCause
 from fairstress.errors import SettingError, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget, SingleCause, share
 from fairstress.search.members import Members, cliques, even, free_pairs
 from fairstress.search.sets import CorrelationSet, correlation_set
 

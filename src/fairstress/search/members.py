@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairstress.budgets import Budget
 from fairstress.errors import SettingError
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.options import Budget
 
 Position = tuple[int, int]
 

@@ -15,6 +15,7 @@ from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array, sample
 from fairstress.model.fit import Fit
+from fairstress.model.threshold import ThresholdSystem
 from fairstress.options import DIFFERENCES
 from fairstress.search.known import Known
 from fairstress.search.members import Members
@@ -69,6 +70,12 @@ class Problem:
         return self.functional.has_slope(self.claim)
 
     @property
+    def takes_long(self) -> bool:
+        """Whether values take so long that a surface through those known says where to look for others."""
+        asked = self.claim.takes_long and not self.has_slopes and self.members.low.size > 1
+        return self.claim.is_mixed or asked
+
+    @property
     def success(self) -> Status:
         """What a search that ends well says of its means."""
         if not self.has_slopes:
@@ -77,12 +84,22 @@ class Problem:
         return Status.DIFFERENCES if by_differences else Status.CONVERGED
 
     def on_sample(self, rng: np.random.Generator) -> Problem:
-        """The same problem on a sample of the rows, where there are many; Model B is fitted to all of them."""
-        rows = self.claim.rows
-        looked_at = self.claim.for_changes().rows if isinstance(self.functional, OF_PREDICTIONS) else rows
-        if isinstance(self.functional, OfFrame) or looked_at.a.size <= 2 * SAMPLE:
+        """The same problem on a sample of the rows, where there are many.
+
+        Model B is fitted to all of them, but for the threshold of a two-valued attribute, which takes a pass over rows.
+        """
+        claim, rows, system = self.claim, self.claim.rows, self.claim.system
+        if isinstance(self.functional, OfFrame):
             return self
-        return replace(self, claim=replace(self.claim, rows=sample(rows, SAMPLE, rng)), precision=1e-3)
+        looked_at = claim.for_changes().rows if isinstance(self.functional, OF_PREDICTIONS) else rows
+        if looked_at.a.size > 2 * SAMPLE:
+            rows = sample(rows, SAMPLE, rng)
+        if isinstance(system, ThresholdSystem):
+            system = system.on_sample(SAMPLE)
+        if rows is claim.rows and system is claim.system:
+            return self
+        coarse = claim.seen_through(system) if rows is claim.rows else replace(claim, rows=rows, system=system)
+        return replace(self, claim=coarse, precision=1e-3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

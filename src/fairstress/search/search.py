@@ -4,8 +4,8 @@ CFU is not concave in the correlation: close to P = I it is a convex quadratic, 
 its extreme points, many of them. So the search is global first: sign patterns, a scan of the whole set and earlier
 solutions are compared, and an ascent with exact gradients goes on from the best of them, until a few ascents agree. One
 pair is searched along its whole interval. Where there is no gradient, as of trees or of shares of people, a pattern
-search takes the ascent's place. Where people have several worlds, and values take long, a surface through known values
-says where to look.
+search takes the ascent's place. Where values take long, since people have several worlds or a model of the user's is
+asked, a surface through known values says where to look.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NEAR = 0.05  # of the best value: how far below it such an end is still worth a 
 def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
     """Find the largest ``sign * functional`` within the set."""
     members = problem.members
-    if problem.claim.is_mixed and not members.is_point:
+    if problem.takes_long and not members.is_point:
         return _along_surface(problem, inherited, rng)
     coarse = problem
     if members.is_point:
@@ -91,22 +91,25 @@ def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
 def _solution(problem: Problem, end: End, n_starts: int, n_agreeing: int, scanned: tuple[Array, float]) -> Solution:
     """What was found, evaluated once more with all care."""
     p, _, status = end
-    evaluation = evaluate(problem.claim, problem.members.matrix(p), problem.functional)
+    evaluation = evaluate(problem.claim, problem.members.matrix(p), problem.functional, carried=True)
     if evaluation.fit.status is not Status.CONVERGED:
         status = evaluation.fit.status
     elif status is Status.CONVERGED and not problem.members.is_point:
         status = problem.success
-    return Solution(p, evaluation, status, n_starts, n_agreeing, problem.sign * scanned[1], scanned[0])
+    scan_value = evaluation.value if np.array_equal(scanned[0], p) else problem.sign * scanned[1]
+    return Solution(p, evaluation, status, n_starts, n_agreeing, scan_value, scanned[0])
 
 
 def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
-    """Ask where a surface through known values is highest; with derivatives, climb on from there."""
+    """Ask where a surface through known values is highest; where that can be done, climb on from there."""
     ascended = climb_surface(problem, inherited, rng)
     points, values, led = problem.known.within(problem.members)
     top, scanned = int(values.argmax()), int(np.where(led > 0, -np.inf, values).argmax())
     ends: list[End] = [(points[top], float(values[top]), Status.CONVERGED)]
-    if problem.has_slopes and values[top] > problem.negligible:
-        ascended = [_ascend(problem, points[i]) for i in _apart(problem, points, values, HILLS) if _near(values, i)]
+    climbs = problem.has_slopes or not problem.claim.is_mixed
+    if climbs and values[top] > problem.negligible:
+        hills = _apart(problem, points, values, HILLS if problem.has_slopes else 1)
+        ascended = [_ascend(problem, points[i]) for i in hills if _near(values, i)]
     best = _climbed_on(problem, max([*ends, *ascended], key=lambda end: end[1]))
     agreeing = _agreeing([best, *ascended]) - 1
     found = _solution(problem, best, len(ascended), agreeing, (points[scanned], float(values[scanned])))
@@ -126,8 +129,11 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
         [*points[_apart(problem, points, values, FINAL)], *(problem.members.project(p) for p in inherited)]
     )
     values = problem.values(chosen)
+    order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
+    if _has_corners(problem):
+        return _ascend_all(problem, chosen[[i for i in order if _near(values, int(i))]])
     climbed: list[End] = []
-    for i in np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]:
+    for i in order:
         best = max((end[1] for end in climbed), default=-np.inf)
         if climbed and values[i] < best - NEAR * abs(best):
             break
@@ -157,8 +163,7 @@ def _ascend(problem: Problem, p: Array) -> End:
 
 def _ascend_all(problem: Problem, points: Array) -> list[End]:
     """An ascent from each of several points; with derivatives, those that end in corners are made side by side."""
-    plain = isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed
-    if not (plain and problem.has_slopes and len(points)):
+    if not (_has_corners(problem) and len(points)):
         return [_ascend(problem, p) for p in points]
     ends: list[End] = []
     climbed: dict[bytes, End] = {}  # by where it went on from, which some share
@@ -169,6 +174,11 @@ def _ascend_all(problem: Problem, points: Array) -> list[End]:
         climbed[p.tobytes()] = known or _ascend(problem, p)
         ends.append(climbed[p.tobytes()])
     return ends
+
+
+def _has_corners(problem: Problem) -> bool:
+    """Whether ascents that end in corners can be made side by side."""
+    return isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed and problem.has_slopes
 
 
 def _agreeing(ends: Sequence[End]) -> int:

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.arguments import LEAST_EIGENVALUE, is_list, share
+from fairstress.budgets import Budget
 from fairstress.errors import SettingError, show
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.options import LEAST_EIGENVALUE, Budget, is_list, share
 from fairstress.search.members import Position, even, free_pairs
 
 SLACK = 1e-10  # a point is kept this far inside the eigenvalue floor, so that rounding does not put it outside

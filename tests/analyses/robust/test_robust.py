@@ -15,10 +15,10 @@ from fairstress.analyses.robust import cuts
 from fairstress.analyses.robust.cuts import TOLERANCE, CuttingPlanes, cfu_matrix
 from fairstress.analyses.robust.minimax import minimax
 from fairstress.analyses.worst_case import Solver
+from fairstress.budgets import read_budget
 from fairstress.claim.evaluate import evaluate_many, model_b
 from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU, evaluate_cfu
-from fairstress.options import read_budget
 from fairstress.search.sets import correlation_set
 
 GRAPH = fs.CausalGraph.parse("a -> w, x, z; w -> x; x -> z; a <-> x; a <-> z", protected="a", outcome="y")

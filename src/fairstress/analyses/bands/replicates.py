@@ -16,6 +16,7 @@ import numpy as np
 
 from fairstress.analyses.bands.limits import UPPER, Replication, check_enough, sides
 from fairstress.analyses.bands.weights import Sampler, is_covariance
+from fairstress.arguments import seed
 from fairstress.claim.build import WORST_CONDITION, Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional, fits, sampled
@@ -27,7 +28,6 @@ from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
 from fairstress.model.replicated import refits
 from fairstress.model.system import system_of_batch, without_penalty
-from fairstress.options import seed
 from fairstress.parallel import in_parallel
 from fairstress.progress import Progress, Steps
 from fairstress.resampling import ALL, Bootstrap, read_bootstrap

@@ -17,6 +17,7 @@ import numpy as np
 from fairstress.analyses.benchmarks.omitted import EXACT, ExtendedRows, determined, second_moments, split
 from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
 from fairstress.analyses.check import absorbed
+from fairstress.arguments import as_float, is_list
 from fairstress.claim.build import Fitted
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.columns import Column, named_columns, other_columns, read_columns
@@ -25,7 +26,6 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
 from fairstress.inputs.rows import Array
-from fairstress.options import as_float, is_list
 
 ALL = "all"  # pairs, those too that cannot matter
 NOTHING = 1e-24  # variance, features being standardised: rounding

@@ -10,9 +10,9 @@ import pandas as pd
 
 from fairstress.analyses.benchmarks.strength import HiddenCause
 from fairstress.analyses.tabular import Shown
+from fairstress.arguments import finite, is_list, not_negative
 from fairstress.errors import SettingError, show
 from fairstress.inputs.notation import Edge
-from fairstress.options import finite, is_list, not_negative
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import special
 
 from fairstress.analyses.tabular import Shown
+from fairstress.arguments import share
 from fairstress.errors import SettingError
 from fairstress.inputs.correlation import check_correlation
-from fairstress.options import share
 
 SHARE = "share of variance"
 

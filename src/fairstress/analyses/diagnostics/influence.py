@@ -199,7 +199,7 @@ def _difference(claim: Claim, fit_at: Callable[[Array], Fit], z: Array, i: int) 
 
 def _slope_by_weights(claim: Claim, fit: Fit) -> Array:
     """The gradient of CFU in Model B's weights, by differences where the predictor has none."""
-    both = CFU().value_and_slope(claim, fit)
+    both = CFU().value_and_slope(replace(claim, tied=None), fit)  # of all weights: who is left out moves them all
     if both is not None:
         return both[1]
 

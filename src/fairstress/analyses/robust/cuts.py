@@ -22,13 +22,15 @@ from fairstress.analyses.robust.accuracy import Accuracy, accuracy_of
 from fairstress.analyses.robust.minimax import largest
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.arguments import is_list, not_negative
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, Status, show
 from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import FactualBlock
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
-from fairstress.options import Robust, is_list, not_negative
+from fairstress.options import Robust
 from fairstress.progress import Progress, Steps
 from fairstress.search.causes import sets_within
 
@@ -178,15 +180,15 @@ class CuttingPlanes:
 
 def cfu_matrix(claim: Claim, fit: Fit) -> Array:
     """``M_P = mean of d d'`` with ``d = phi(z') - phi(z)``, as (d, d): CFU is ``theta'M_P theta``."""
-    predictor = check_quadratic(claim)
-    width = predictor.weights.size
-    M, n = np.zeros((width, width)), 0.0
-    for factual in claim.blocks():
+    embedding = check_quadratic(claim).embedding
+
+    def of(claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         block, counterfactual = factual.block, claim.worlds([fit], factual)
         here, there = claim.view.factual(block, factual.eps), claim.view.counterfactual(counterfactual)[0]
-        d = predictor.embedding.values(there) - counterfactual.of_people(predictor.embedding.values(here))
-        M += (d * counterfactual.weights(block.weight)[:, None]).T @ d
-        n += float(block.weight.sum())
+        d = embedding.values(there) - counterfactual.of_people(embedding.values(here))
+        return (d * counterfactual.weights(block.weight)[:, None]).T @ d, float(block.weight.sum())
+
+    M, n = claim.total(of)
     return np.asarray(M / n)
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from fairstress.options import SMALLEST_GROUP, Sharing
 from fairstress.report.sharing import shared
 from fairstress.report.text.markup import printable
 from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_html, as_text
 from fairstress.report.text.words import Words
 from fairstress.saving import save
+from fairstress.wording import SMALLEST_GROUP, Sharing
 
 TEMPLATE = "page.html.jinja"
 MANY = 1e6  # from here on numbers have an exponent

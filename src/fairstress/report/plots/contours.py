@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairstress.arguments import flag
 from fairstress.inputs.rows import Array
-from fairstress.options import flag
 from fairstress.report.plots import style
 from fairstress.report.plots.style import canvas, cfu_label, pair_words, words
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.curve import BreakingPoint
+from fairstress.arguments import flag
 from fairstress.errors import SettingError, show
-from fairstress.options import flag
 from fairstress.report.plots import style
 from fairstress.report.plots.style import canvas, cfu_label, pair_words, words
 

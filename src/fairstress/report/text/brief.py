@@ -71,7 +71,7 @@ def doubts(r: Mapping[str, Any]) -> list[str]:
     sentences = []
     if guessed:
         kinds = [f"{words.label(one['column'])} ({name(one['kind'])})" for one in guessed]
-        shown = listed(kinds) if len(kinds) <= 6 else f"{listed(kinds[:5])}, {len(kinds) - 5} more"
+        shown = listed(kinds if len(kinds) <= 6 else [*kinds[:5], f"{len(kinds) - 5} more"])
         sentences.append(f"Kinds of columns were guessed: {shown}.")
     if r["notes"]:
         more = f" ({len(r['notes']) - 1} more to know)" if len(r["notes"]) > 1 else ""

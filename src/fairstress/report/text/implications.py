@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairstress.analyses.absorption import listed
+from fairstress.budgets import Budget, SingleCause
 from fairstress.errors import Status
-from fairstress.options import Budget, SingleCause
 
 if TYPE_CHECKING:
     from fairstress.analyses.curve import Curve

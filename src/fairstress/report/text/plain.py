@@ -1,4 +1,4 @@
-"""The first screen in plain English: a title, a headline and five answers, from saved results alone.
+"""The first screen in plain English: a title, a headline and six answers, from saved results alone.
 
 The page and the terminal say the same sentences. They speak of typical changes of predictions in the outcome's units,
 of shares in per cent and of causes; CFU, budgets and searches stand further down.
@@ -18,6 +18,7 @@ QUESTIONS = (
     "How much would have to be hidden?",
     "What could happen then?",
     "Who would be affected?",
+    "How sure is this?",
     "What does this rest on?",
 )
 
@@ -38,7 +39,7 @@ def first_screen(r: Content) -> FirstScreen:
     """Say what an audit comes to."""
     words = Words(r)
     claim, headline = _HEADLINES[State(r["conclusion"]["state"])](words)
-    answers = (_as_it_stands, _how_much, _then, _who, _rests_on)
+    answers = (_as_it_stands, _how_much, _then, _who, _how_sure, _rests_on)
     said = tuple(zip(QUESTIONS, (answer(words) for answer in answers), strict=True))
     return FirstScreen(words.title, words.line, claim, headline, said, r["conclusion"]["state"])
 
@@ -62,21 +63,15 @@ def _breaks(words: Words) -> tuple[str, str]:
     enough = _sentence(words.causes(words.conclusion["p_max"]))
     return (
         _claim(words, "but perhaps not otherwise"),
-        f"{enough}{_sampling(words)} could, in the worst case, make it as unfair as {words.blind}.",
+        f"{enough} could, in the worst case, make it as unfair as {words.blind} would be under the same causes.",
     )
 
 
 def _holds(words: Words) -> tuple[str, str]:
     return (
         _claim(words, "and less unfair than the alternative in all that was tried"),
-        f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}{_perhaps(words)}.",
+        f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}.",
     )
-
-
-def _perhaps(words: Words) -> str:
-    """That sampling error may change that."""
-    lower = words.conclusion["lower"]
-    return "" if lower is None else f", though allowing for sampling error {words.strength(lower)} might"
 
 
 def _no_level(words: Words) -> tuple[str, str]:
@@ -129,7 +124,7 @@ _HEADLINES = {
 }
 
 
-# ---------------------------------------------------------------- five answers
+# ---------------------------------------------------------------- six answers
 
 
 def _as_it_stands(words: Words) -> str:
@@ -147,8 +142,8 @@ def _as_it_stands(words: Words) -> str:
     error = ""
     if bands and bands["refit"] == "model b":
         most = words.amount(bands["typical_sampling_error"])
-        error = f" Sampling error alone could change {words.changes} by up to {most}."
-    return f"Yes by construction, {assumed}.{error}"
+        error = f" (typical changes up to {most} by sampling error)"
+    return f"Yes by construction, {assumed}{error}."
 
 
 def _why_not_0(words: Words) -> str:
@@ -178,7 +173,7 @@ def _already(words: Words) -> str:
     if at == 0:
         ratio = words.conclusion["ratio_model_a"]
         much = "as unfair as" if ratio is None or ratio < 1.05 else f"{number(ratio)} times as unfair as"
-        return f"Nothing: it is {much} {words.blind} already."
+        return f"Nothing: it is already {much} {words.blind}."
     if at is None:
         return f"{words.no_causes(words.conclusion['highest'])} found to make it as unfair as {words.blind}."
     return f"To make it as unfair as {words.blind}: {words.causes(at)}."
@@ -197,8 +192,9 @@ def _by_cause(words: Words) -> str:
     text = f"One hidden cause would have to explain {share} of what is unexplained in {each}{who}"
     if causes["capped_percent"] is not None:
         others = [one for one in causes["capped_on"] if one != words.r["graph"]["protected"]]
-        share = f"{number(causes['capped_percent'])} % in {words.labels(others)}"
-        text += f"; or {share} if it explains {number(causes['cap_percent'])} % in {words.protected}"
+        rest = "the others" if len(others) > 1 else words.labels(others)
+        share = f"{number(causes['capped_percent'])} % in {rest}"
+        text += f"; or {share} if {number(causes['cap_percent'])} % in {words.protected}"
     return f"{text}."
 
 
@@ -209,14 +205,6 @@ def _by_correlation(words: Words) -> str:
     return f"It takes {words.causes(at)}."
 
 
-def _sampling(words: Words) -> str:
-    """How much less may do, in brackets."""
-    lower, at = words.conclusion["lower"], words.conclusion["p_max"]
-    if lower is None or not at:
-        return ""
-    return f" ({words.size(lower, 3)} instead of {words.size(at, 3)} allowing for sampling error)"
-
-
 def _then(words: Words) -> str:
     found = words.conclusion
     if found["state"] in (State.IMPOSSIBLE, State.CANNOT_MATTER):
@@ -225,10 +213,8 @@ def _then(words: Words) -> str:
     if not there["typical"]:
         return f"At {words.strength(there['p_max'])}, nothing that could be noticed."
     change = f"At {words.strength(there['p_max'])} {words.changes} could change by {words.amount(there['typical'])}"
-    if there["typical_upper"] is not None:
-        change += f" ({words.amount(there['typical_upper'])} with sampling error)"
     if there["percent_of_deviation"] is not None:
-        change += f", {number(there['percent_of_deviation'])} % of the standard deviation of {words.outcome}"
+        change += f" ({number(there['percent_of_deviation'])} % of a standard deviation)"
     if there["turned_percent"] is not None:
         change += f". {number(there['turned_percent'])} % of decisions would turn"
     return f"{change}."
@@ -246,10 +232,10 @@ def _who(words: Words) -> str:
         return f"That is not said.{few}"
     if not any(g["difference"] for g in groups):
         which = "no group of those shown" if few else "no group"
-        return f"At worst, {which} would be predicted higher or lower on average.{few}"
+        return f"At worst, {which} would get higher or lower predictions on average.{few}"
     named = sorted(groups[1:] or groups, key=lambda g: g["difference"])
     first, *others = named if len(named) <= 3 else [named[0], named[-1]]
-    moved = [f"{words.group(g)} would be predicted {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
+    moved = [f"{words.group(g)} would get predictions {words.amount(g['difference'])} {_side(g)}" for g in (first,)]
     moved += [f"{words.group(g)} {words.amount(g['difference'])} {_side(g)}" for g in others]
     text = f"At worst, {', and '.join(moved)}{',' if others else ''} on average than if {words.otherwise}."
     return f"{text} {_loses(words, named)}{few}"
@@ -270,9 +256,34 @@ def _loses(words: Words, groups: Sequence[Content]) -> str:
     return f"A higher prediction is {better}, so {listed(words.group(g) for g in lost)} would lose."
 
 
+def _how_sure(words: Words) -> str:
+    """What sampling error could do to the numbers above."""
+    found, bands = words.conclusion, words.r.get("bands")
+    if found["state"] == State.IMPOSSIBLE:
+        return "That cannot be said."
+    if not bands:
+        return "How far sampling error could move these numbers was not worked out."
+    limits = ", and ".join(filter(None, (_enough(words), _at_most(words)))) or "nothing above would change"
+    return f"With {number(bands['percent'])} % limits for sampling error alone, {limits}."
+
+
+def _enough(words: Words) -> str:
+    """The least strength that may do, if it is known and there is any."""
+    lower, at = words.conclusion["lower"], words.conclusion["p_max"]
+    return "" if lower is None or at == 0 else f"{words.strength(lower, 3)} could be enough"
+
+
+def _at_most(words: Words) -> str:
+    """The largest change that there may be at the strength above, if it is known."""
+    there = words.conclusion["there"]
+    if words.conclusion["state"] == State.CANNOT_MATTER or there["typical_upper"] is None:
+        return ""
+    return f"the change above could be {words.amount(there['typical_upper'])}"
+
+
 def _rests_on(words: Words) -> str:
     fair = " and on calling some of its paths fair" if any(e["fair"] for e in words.r["graph"]["edges"]) else ""
     return (
-        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where it lets "
-        "them. None of this shows that they exist."
+        f"On the causal diagram{fair}, and on hidden causes that are additive Gaussian and act only where it "
+        "allows. Nothing here shows that they exist."
     )

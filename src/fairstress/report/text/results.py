@@ -8,8 +8,8 @@ import numpy as np
 
 from fairstress.analyses.absorption import listed as _join
 from fairstress.analyses.check import Verdict
+from fairstress.budgets import Pairwise
 from fairstress.errors import Status
-from fairstress.options import Pairwise
 from fairstress.report.text.implications import ADDITIVE, beyond, bounded, reached
 from fairstress.report.text.limits import limit_text, percent, replication_text, sampling_text
 from fairstress.report.text.markup import fill, printable

@@ -118,13 +118,11 @@ class Words:
         return measure not in CHANGES and not measure.endswith("quantile")
 
     def group(self, one: Content) -> str:
-        """The people of a group."""
+        """The people of a group; without a word for people the level's name alone would be no noun."""
+        if one["group"] == "everyone":
+            return name(one["group"])
         own = self.r["wording"]["people"]
-        return (
-            f"{name(one['group'])} {name(own)}"
-            if own != "people" and one["group"] != "everyone"
-            else name(one["group"])
-        )
+        return f"the group {name(one['group'])}" if own == "people" else f"{name(one['group'])} {name(own)}"
 
     @property
     def ends(self) -> str:
@@ -162,9 +160,9 @@ class Words:
         """The size of a budget."""
         return f"{number(size, digits, unit=100)} %" if self.one_cause else number(size, digits)
 
-    def strength(self, size: float) -> str:
+    def strength(self, size: float, digits: int = 2) -> str:
         """How strong hidden causes are."""
-        return f"a {'share' if self.one_cause else self.correlated} of {self.size(size)}"
+        return f"a {'share' if self.one_cause else self.correlated} of {self.size(size, digits)}"
 
     def causes(self, size: float) -> str:
         """Hidden causes of a strength."""

@@ -13,7 +13,8 @@ function lines() {
 // as far as matters: well beyond the crossing, or all
 function reach() {
   const wanted = Math.max(0.3, 1.8 * (verdict.p_max || 0));
-  const enough = verdict.p_max === null ? undefined : points.find((p) => p.p_max >= wanted);
+  const known = verdict.compared.length > 1 ? verdict.compared : points; // no line ends before the others
+  const enough = verdict.p_max === null ? undefined : known.find((p) => p.p_max >= wanted);
   return (enough || points[last]).p_max;
 }
 function upwards(all, frame) {
@@ -38,18 +39,32 @@ function pictureAxes(svg, frame, X, Y, at) {
   make(svg, "text", { x: 2, y: 14 }, short(`${own || "change of predictions"}${unit ? `, ${unit}` : ""}`, Math.floor(frame.right / 7)));
   make(svg, "text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 37, "text-anchor": "middle" }, `strength of hidden causes (${r.details.budget.kind === "single cause" ? "share explained" : "correlation"})`);
 }
-// labels at the right end, pushed apart from the top down
-function lineLabels(svg, frame, all, Y) {
-  const ends = all.map((one) => ({ ...one, y: Math.max(frame.top + 12, Y(one.line[one.line.length - 1][1]) - 14) })).sort((a, b) => a.y - b.y);
-  ends.forEach((one, i) => (one.y = i ? Math.max(one.y, ends[i - 1].y + 17) : one.y));
-  for (let i = ends.length - 1, low = frame.bottom - 5; i >= 0; low = ends[i].y - 17, i--) ends[i].y = Math.min(ends[i].y, low);
-  return ends.map((one) => make(svg, "text", { class: `label who who-${one.who}`, x: frame.right - 2, y: one.y, "text-anchor": "end" }, short(one.text, Math.floor((frame.right - frame.left) / 9))).getBBox());
+// how high a line stands at some place of the picture; undefined beyond its ends
+function height(line, x) {
+  const i = line.findIndex(([right]) => right >= x);
+  if (i < 1) return i ? undefined : line[0][1];
+  const [[x0, y0], [x1, y1]] = line.slice(i - 1, i + 1);
+  return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
-// the first place above or below a point that no other words take
-function freePlace(label, y, frame, taken) {
-  const own = label.getBBox(), height = own.height, wide = (b) => b.x < own.x + own.width + 4 && own.x < b.x + b.width + 4;
-  const free = (at) => at > frame.top + 10 && at < frame.bottom - 4 && !taken.some((b) => wide(b) && at - height < b.y + b.height && b.y < at + 4);
-  return [y - 16, y + 26, y - 34, y + 44, y - 52, y - 70].find(free) || y - 16;
+// the place nearest to a point, above it or below, that no other words take and, where there is one, no line runs through
+function freePlace(label, y, frame, taken, drawn) {
+  const own = label.getBBox(), wide = (b) => b.x < own.x + own.width + 4 && own.x < b.x + b.width + 4;
+  const along = Array.from({ length: 9 }, (_, i) => own.x + (own.width * i) / 8);
+  const inside = (at) => at > frame.top + 10 && at < frame.bottom - 4;
+  const apart = (at) => inside(at) && !taken.some((b) => wide(b) && at - own.height < b.y + b.height && b.y < at + 4);
+  const clear = (at) => apart(at) && !drawn.some((line) => along.some((x) => at - own.height < height(line, x) && height(line, x) < at + 5));
+  const places = Array.from({ length: 12 }, (_, i) => [y - 10 - 4 * i, y + 18 + 4 * i]).flat();
+  return places.slice(0, 18).find(clear) || places.find(apart) || y - 16;
+}
+// labels at the right end, the highest first
+function lineLabels(svg, frame, all, drawn) {
+  const taken = [], last = (i) => drawn[i][drawn[i].length - 1], end = (i) => last(i)[1];
+  for (const i of all.map((_, k) => k).sort((a, b) => end(a) - end(b))) {
+    const label = make(svg, "text", { class: `label who who-${all[i].who}`, x: last(i)[0] - 2, y: end(i), "text-anchor": "end" }, short(all[i].text, Math.floor((frame.right - frame.left) / 9)));
+    label.setAttribute("y", freePlace(label, end(i), frame, taken, drawn));
+    taken.push(label.getBBox());
+  }
+  return taken;
 }
 function pictureBand(svg, X, Y) {
   const some = points.filter((p) => p.p_max <= reach() + 1e-12);
@@ -57,13 +72,13 @@ function pictureBand(svg, X, Y) {
   const up = some.map((p) => [p.p_max, p.typical_upper]), down = some.map((p) => [p.p_max, p.typical]).reverse();
   make(svg, "path", { class: "band", d: `${path(up, X, Y)}${path(down, X, Y).replace("M", "L")}z` });
 }
-function crossing(svg, frame, X, Y, taken) {
+function crossing(svg, frame, X, Y, taken, drawn) {
   if (!verdict.p_max || !verdict.crossing) return;
   const x = X(verdict.p_max), y = Y(verdict.crossing.typical), middle = Math.min(Math.max(x, frame.left + 75), frame.right - 75);
   make(svg, "line", { class: "drop", x1: x, x2: x, y1: y, y2: frame.bottom });
   make(svg, "path", { class: "breaking", d: `M${x} ${y}m0 -7l7 7l-7 7l-7 -7z`, "data-p-max": verdict.p_max });
   const label = make(svg, "text", { class: "label", x: middle, y: y - 16, "text-anchor": "middle" }, `equally unfair at ${shown(verdict.p_max, 2)}`);
-  label.setAttribute("y", freePlace(label, y, frame, taken));
+  label.setAttribute("y", freePlace(label, y, frame, taken, drawn));
 }
 // the three strongest of what was measured: more would only be read in the table
 function strongest3(kind) {
@@ -96,7 +111,8 @@ function drawPicture(box, width) {
   pictureAxes(svg, frame, X, Y, at);
   pictureBand(svg, X, Y);
   for (const one of [...all].reverse()) make(svg, "path", { class: one.who === "audited" ? "curve" : one.who, d: path(one.line, X, Y) });
-  crossing(svg, frame, X, Y, lineLabels(svg, frame, all, Y));
+  const drawn = all.map((one) => one.line.map(([x, y]) => [X(x), Y(y)]));
+  crossing(svg, frame, X, Y, lineLabels(svg, frame, all, drawn), drawn);
   rows.forEach((row, i) => {
     for (const [, , mark] of row) {
       make(svg, "path", { class: "mark", d: `M${mark.x} ${frame.bottom + 2}l-4 8h8z`, "data-p-max": mark.p });

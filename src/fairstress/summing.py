@@ -1,0 +1,144 @@
+"""Sums over pieces of the data, spread over threads: the same digits on any number of them.
+
+What is computed from rows is a sum over blocks. Several threads work on blocks at once, which numpy allows since its
+products and functions leave the interpreter alone; results are added in the blocks' order, whoever was first.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, reduce
+from typing import Any, TypeVar
+
+from fairstress.errors import SettingError, show
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+VARIABLE = "FAIRSTRESS_THREADS"
+FEW = 16  # pieces, 65,536 rows, up to which it is not worth while to spread them
+AHEAD = 3  # pieces a thread that wait to be worked on, or to be added
+
+_here = threading.local()
+_given: list[int] = []  # the number that was set, if any
+
+
+# ---------------------------------------------------------------- how many threads
+
+
+def set_threads(count: int | None) -> None:
+    """Say on how many cores sums over rows are worked out; the answers are the same, to the last digit, on any number.
+
+    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, all cores that the process
+    may use. Tables of up to some 65,000 distinct rows take one. Processes that ``n_jobs`` starts take one each.
+
+    Parameters
+    ----------
+    count
+        Number of threads; None for the default.
+
+    Examples
+    --------
+    >>> import fairstress as fs
+    >>> fs.set_threads(1)
+    >>> fs.set_threads(None)
+    """
+    _given[:] = [] if count is None else [_checked(count, "the number of threads")]
+
+
+def n_threads() -> int:
+    """How many threads are meant: those set, those of the environment, or one for each core."""
+    if _given:
+        return _given[0]
+    words = os.environ.get(VARIABLE, "")
+    return _checked(int(words) if words.isdigit() else words, f"the environment's {VARIABLE}") if words else n_cores()
+
+
+def n_cores() -> int:
+    """How many cores the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _checked(count: Any, what: str) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise SettingError(f"{what} is {show(count)}: give a whole number of 1 or more")
+    return count
+
+
+def in_one_thread(function: Callable[[S], T], item: S) -> T:
+    """Call a function in a process that shares the cores with others: sums in it are not spread any further."""
+    before = getattr(_here, "inside", False)
+    _here.inside = True
+    try:
+        return function(item)
+    finally:
+        _here.inside = before
+
+
+# ---------------------------------------------------------------- sums
+
+
+def total(of: Callable[[S], T], pieces: Sequence[S], *, alone: bool = False) -> T:
+    """Add up what a function gives for each of some pieces, in their order.
+
+    Parameters
+    ----------
+    of
+        What one piece adds: an array, a number or anything else with a sum, or a tuple of these.
+    pieces
+        At least one.
+    alone
+        Whether the function may not be called by several threads at once.
+    """
+    return add_up(map(of, pieces) if alone or len(pieces) <= FEW else in_order(of, pieces))
+
+
+def add_up(parts: Iterable[T]) -> T:
+    """Add parts in their order; tuples, also those with names, entry by entry."""
+    return reduce(_plus, parts)
+
+
+def _plus(x: Any, y: Any) -> Any:
+    if not isinstance(x, tuple):
+        return x + y
+    sums = map(operator.add, x, y)
+    return type(x)(*sums) if hasattr(x, "_fields") else tuple(sums)
+
+
+def in_order(of: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
+    """What a function gives for each piece, in their order, worked out by several threads and not far ahead."""
+    threads = n_threads()
+    if threads == 1 or getattr(_here, "inside", False):
+        yield from map(of, pieces)
+        return
+    waiting: deque[Future[T]] = deque()
+    try:
+        for piece in pieces:
+            waiting.append(_pool(threads).submit(copy_context().run, of, piece))
+            if len(waiting) > AHEAD * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "fairstress", _mark)
+
+
+def _mark() -> None:
+    """A thread that works on one sum's pieces spreads no sums of its own."""
+    _here.inside = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a copy of the process
