@@ -245,10 +245,7 @@ CASES = [
         "a budget as a class",
         lambda w: w.audit.worst_case(0.3, budget=fs.Pairwise),
         SettingError,
-        (
-            "give 'pairwise', 'spectral' or 'single cause', "
-            "or a value such as Pairwise(bounds=...)"
-        ),
+        ("give 'pairwise', 'spectral' or 'single cause', or a value such as Pairwise(bounds=...)"),
     ),
     (
         "a floor of 1",
