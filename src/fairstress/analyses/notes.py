@@ -31,6 +31,12 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
     if table.table_of is not None:
         count = int(table.table_of.max()) + 1
         found.append(f"{count} completed tables were stacked; results state how far numbers differ between them.")
+    if table.everyone is not None:
+        found.append(
+            f"The data are not in memory: models, CFU, worst cases and effects are of all {table.everyone.count:,} "
+            "people; degrees and penalties were chosen by, and what is said of single people is about, a sample of "
+            f"{table.y.size:,} of them."
+        )
     eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
     for equation in fitted.claim.design.equations:
         kind = table.kinds[equation.feature]
