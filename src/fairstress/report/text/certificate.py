@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairstress.analyses.certificate import Certificate
 from fairstress.report.text.implications import ADDITIVE
+from fairstress.report.text.markup import fill
 
 
 def certificate_summary(certificate: Certificate) -> str:
@@ -11,7 +12,7 @@ def certificate_summary(certificate: Certificate) -> str:
     worst = certificate.worst_case
     budget = f"{worst.budget} budget p_max = {worst.p_max:g}"
     found = f"The largest {worst.functional} found under {ADDITIVE} within the {budget} is {certificate.found:.4g}."
-    return " ".join([found, *(_proved(certificate) if certificate.proved else _estimated(certificate))])
+    return fill(" ".join([found, *(_proved(certificate) if certificate.proved else _estimated(certificate))]))
 
 
 def _proved(certificate: Certificate) -> list[str]:
