@@ -31,6 +31,12 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
     if table.table_of is not None:
         count = int(table.table_of.max()) + 1
         found.append(f"{count} completed tables were stacked; results state how far numbers differ between them.")
+    if table.everyone is not None:
+        found.append(
+            f"The data are not in memory: models, CFU, worst cases and effects are of all {table.everyone.count:,} "
+            "people; degrees and penalties were chosen by, and what is said of single people is about, a sample of "
+            f"{table.y.size:,} of them."
+        )
     eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
     for equation in fitted.claim.design.equations:
         kind = table.kinds[equation.feature]
@@ -38,7 +44,8 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
             found += _of_number(fitted, equation, eps[:, equation.column])
         else:
             found += _of_levels(fitted, equation, fewest)
-    found += [*_of_reference(fitted), *_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
+    found += [*_of_reference(fitted), *_of_order(fitted), *_of_degrees(fitted)]
+    found += [*_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
     return (*found, *fitted.settings.prepared)
@@ -91,6 +98,19 @@ def _of_detail(fitted: Fitted) -> list[str]:
     return [
         f"Counterfactual worlds are worked out approximately.{drawn}{pieces} Worked out more finely, CFU under Model A "
         f"differs by {100 * detail_error(claim):.2g} % of itself."
+    ]
+
+
+def _of_order(fitted: Fitted) -> list[str]:
+    """In which order a predictor that knows no names is shown its columns: in another its answers mean nothing."""
+    own = fitted.settings.user_predictor
+    assumed = own.order_assumed(fitted.graph) if own is not None else ()
+    if own is None or len(assumed) < 2:
+        return []
+    return [
+        f"{own.name} was fitted to an array, which does not name its columns: it is shown {', '.join(assumed)} in this "
+        "order, which nothing can check. If it was fitted in another order, name the columns: "
+        "Predictor(model, input='features', columns=[...])."
     ]
 
 

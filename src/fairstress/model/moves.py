@@ -51,18 +51,19 @@ class Standing:
     def to(self, Z_cf: Array) -> Move:
         """Move to other inputs (g, r, p)."""
         there = np.moveaxis(Z_cf, -1, 1)
-        if _has_many(self.embedding):
+        if _goes_by_lower(self.embedding):
             return _PolynomialMove(self.embedding, self, there, _columns(self.embedding, Z_cf))
         return _PlainMove(self.embedding, there, phi := _columns(self.embedding, Z_cf), phi - self.columns)
 
 
-def _has_many(embedding: Embedding) -> TypeGuard[Polynomial]:
-    return isinstance(embedding, Polynomial) and len(embedding.terms) >= MANY
+def _goes_by_lower(embedding: Embedding) -> TypeGuard[Polynomial]:
+    """Whether lower monomials are worked out instead of all: of a polynomial that is linear, or has many terms."""
+    return isinstance(embedding, Polynomial) and (embedding.n_lower == 1 or len(embedding.terms) >= MANY)
 
 
 def _columns(embedding: Embedding, Z: Array) -> Array:
     """(..., n, r) of inputs (..., r, p)."""
-    made = embedding.lower(Z) if _has_many(embedding) else embedding.values(Z)
+    made = embedding.lower(Z) if _goes_by_lower(embedding) else embedding.values(Z)
     return np.swapaxes(made, -1, -2)
 
 

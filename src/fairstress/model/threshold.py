@@ -205,7 +205,7 @@ class ThresholdSystem:
         """The same system of a sample of many rows, the penalty scaled by its share; None where they are not many."""
         if not self._sample:
             rows = self.rows.some()
-            self._sample[:] = [None if rows.size == self.rows.size else self._of(rows)]
+            self._sample[:] = [None if rows is None else self._of(rows)]
         return self._sample[0]
 
     def _of(self, rows: Rows) -> ThresholdSystem:
