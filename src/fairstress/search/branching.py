@@ -115,13 +115,10 @@ class Proved:
 
     def look(self, centre: Array, half: Array, parent: Cell | None) -> Cell:
         """Fit Model B at the centre and enclose it over the cell."""
-        sides = _sides(self.members)
-        p = np.where(sides > 0, 0.0, self.members.low)
-        p[sides > 0] = centre
-        P, reach = self.members.matrix(p), half.max() * len(half)
-        nothing = Cell(centre, half, -np.inf, -np.inf, half)
-        least = float(np.linalg.eigvalsh(P)[0])
-        if least + reach < self.members.floor:  # every eigenvalue moves by at most the norm of the change
+        p = _point(self.members, centre)
+        P, nothing = self.members.matrix(p), Cell(centre, half, -np.inf, -np.inf, half)
+        least = float(self.members.smallest_eigenvalue(p))
+        if least + _norm(half) < self.members.floor:
             return nothing
         if least <= 0:
             return replace(nothing, bound=np.inf)
@@ -162,9 +159,9 @@ class Estimated:
     def look(self, centre: Array, half: Array, parent: Cell | None) -> Cell:
         """Evaluate the centre, and compare it with the cell that it was cut from."""
         members = self.problem.members
-        p = members.low + 0.0
-        p[members.high > members.low] = centre
-        if members.smallest_eigenvalue(p) + half.max() * len(half) < getattr(members, "floor", 0.0):
+        assert isinstance(members, CorrelationSet)  # whoever asks has looked at the budget
+        p = _point(members, centre)
+        if members.smallest_eigenvalue(p) + _norm(half) < members.floor:
             return Cell(centre, half, -np.inf, -np.inf, half)
         inside = bool(members.contains(p))
         q = p if inside else members.project(p)
@@ -202,6 +199,18 @@ class Estimated:
 
 def _sides(members: CorrelationSet) -> Array:
     return np.asarray(members.high - members.low)
+
+
+def _point(members: CorrelationSet, centre: Array) -> Array:
+    """A point of the set, of which the centre has the pairs that are free."""
+    p = members.low.copy()
+    p[_sides(members) > 0] = centre
+    return p
+
+
+def _norm(half: Array) -> float:
+    """How large a change of P within a cell can be at most, and with it that of any eigenvalue."""
+    return float(half.max() * len(half))
 
 
 def whole(bounds: Bounds, low: Array, high: Array) -> list[Cell]:
