@@ -51,6 +51,7 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/mixed_fit.py
 	$(BIN)/python benchmarks/bands.py
 	$(BIN)/python benchmarks/searches.py
+	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/profile_against_torch.py
 
 # tool 2: slow, and measured against targets of its own

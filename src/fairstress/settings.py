@@ -64,13 +64,15 @@ class Plan:
         if "cluster" in self.options:
             for frame in frames:
                 _check_column(frame, self.options["cluster"], "options.cluster")
-        weight = None if self.sample_weight is None else self._weight(frames, self.sample_weight)
+        weight: Any = self.sample_weight
+        if weight is not None and not tables.stream:
+            weight = self._weight(frames, weight)
         options = dict(self.options)
         predictor = options.get("predictor", {})
         if "model" in predictor:
             predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
         options["predictor"] = Predictor(**predictor)
-        data = frames if len(frames) > 1 else frames[0]
+        data = tables.stream or (frames if len(frames) > 1 else frames[0])
         audit = Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
         return replace(audit, fitted=_with_sentences(audit.fitted, tables.prepared)) if tables.prepared else audit
 

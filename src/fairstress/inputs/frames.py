@@ -200,11 +200,11 @@ def numbered(column: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
     if isinstance(native, pd.Series):
         codes, values = pd.factorize(native)
         return codes.astype(np.intp), values.tolist()
+    if column.dtype.is_numeric():
+        codes, known = pd.factorize(column.to_numpy())
+        return codes.astype(np.intp), known.tolist()
     if column.implementation.is_pyarrow():
         return _numbered_by_arrow(native)
-    if column.dtype.is_numeric():
-        known, codes = np.unique(column.to_numpy(), return_inverse=True)
-        return codes.astype(np.intp), known.tolist()
     number: dict[Any, int] = {}
     codes = np.fromiter((number.setdefault(v, len(number)) for v in column.to_list()), np.intp, count=len(column))
     return codes, list(number)
