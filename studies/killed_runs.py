@@ -159,7 +159,7 @@ if __name__ == "__main__":
     store(
         "killed_runs",
         f"python studies/killed_runs.py {asked.count} --seed {asked.seed}",
-        title="Runs killed at random moments (`kill -9`)",
-        tried=f"{asked.count} runs of `fairstress run --report`, {writing} of them killed while they wrote",
+        title="Runs killed at random moments (SIGKILL)",
+        tried=f"{asked.count} runs with a report, {writing} of them killed while they wrote",
         outcome="results and page always whole: the old ones, or the new ones",
     )

@@ -7,7 +7,8 @@ the worst case against a grid that is climbed from its best points.
 
 Usage: python studies/second_program.py [--first 0] [--count 25]
 
-Prints a table and writes ``evidence/second_program.json``, from which ``docs/reliability.md`` is made.
+Prints a table and writes it to ``second_program.md``; from ``evidence/second_program.json`` ``docs/reliability.md`` is
+made.
 """
 
 from __future__ import annotations
@@ -86,12 +87,15 @@ if __name__ == "__main__":
     for name in KINDS:
         every |= compared(name, range(asked.first, asked.first + asked.count))
     above = worst_cases(max(1, asked.count // 5), asked.first)
-    print(table(every, above))
+    command = f"python studies/second_program.py --first {asked.first} --count {asked.count}"
+    page = f"# Two programs\n\n`{command}`: largest differences.\n\n{table(every, above)}\n"
+    Path(__file__).with_suffix(".md").write_text(page, encoding="utf-8")
+    print(page)
     plain = [d for name, found in every.items() if ATOMS not in name for d in found]
     atoms = [d for name, found in every.items() if ATOMS in name for d in found]
     store(
         "second_program",
-        f"python studies/second_program.py --first {asked.first} --count {asked.count}",
+        command,
         title="A second program from the formulas alone",
         tried=f"{len(plain) + len(atoms)} random problems of {len(KINDS)} kinds, {len(above)} worst cases",
         outcome=(
