@@ -26,6 +26,7 @@ from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.bounds import bounds, read_functional
 from fairstress.analyses.cause_contour import CauseContour, cause_contour
+from fairstress.analyses.certificate import CELLS, Certificate, certificate
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.conclusion import quick_conclusion
 from fairstress.analyses.contour import Contour, contour
@@ -42,12 +43,13 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
+from fairstress.analyses.written import write_people
 from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
 from fairstress.claim.evaluate import Functional, evaluate, model_b, predict_people, predictions
 from fairstress.claim.holdout import judged_on
-from fairstress.claim.measure import read_measure
+from fairstress.claim.measure import Measure, read_measure
 from fairstress.claim.refit import refit
 from fairstress.claim.spec import (
     MAX_MEMORY,
@@ -64,14 +66,18 @@ from fairstress.functionals.decisions import EITHER, flips
 from fairstress.functionals.effects import TOTAL, coefficient, effect
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.data import read_table
+from fairstress.inputs.data import Table, read_table
 from fairstress.inputs.folds import Folds
 from fairstress.inputs.frames import as_array, column_names, in_order
 from fairstress.inputs.graph import CausalGraph, read_graph
+from fairstress.inputs.partitions import is_dask, open_workers
 from fairstress.inputs.rows import Array
+from fairstress.inputs.streamed import InBatches, read_apart
+from fairstress.inputs.streams import is_stream, open_stream
 from fairstress.model.embedding import EmbeddingFactory, read_embedding
-from fairstress.model.handed_in import read_user_predictor
+from fairstress.model.handed_in import ESTIMATOR, UserPredictor, read_user_predictor
 from fairstress.model.named import StructuralModel, counterfactual_frame, name_model
+from fairstress.model.scikit import is_fitted
 from fairstress.model.shown import DIGITS, raw_frame
 from fairstress.model.view import RawColumns
 from fairstress.options import Predictor, Robust, Search, read_predictor, read_robust
@@ -87,6 +93,10 @@ if TYPE_CHECKING:
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
 T = TypeVar("T")
+SAMPLED = (
+    "cfu, check, profile, worst_case, curve, bounds and effects are of everyone; for the rest audit a sample in memory"
+)
+WRITTEN = "counterfactuals(..., to='people.parquet') writes everyone to a file"
 
 
 def _in_one_thread(audit: type[T]) -> type[T]:
@@ -129,7 +139,8 @@ class Audit:
     Along one pair, or two
         `profile`, `contour`
     Within a budget
-        `worst_case`, `curve`, `breaking_point`, `cause_contour`, `bounds`, `effects`, `frontier`, `robust`
+        `worst_case`, `certificate`, `curve`, `breaking_point`, `cause_contour`, `bounds`, `effects`, `frontier`,
+        `robust`
     What can be bounded
         `cfu_of_group`, `relative_cfu`, `flips`, `effect`, `coefficient`
     Who
@@ -186,6 +197,7 @@ class Audit:
         units: Mapping[str, str] | None = None,
         people: str = "people",
         higher_is: str | None = None,
+        client: Any = None,
         random_state: int | None = None,
         progress: Watch = None,
     ) -> Audit:
@@ -195,12 +207,15 @@ class Audit:
         ----------
         frame
             A pandas, polars or pyarrow table with a column for every name of the graph; or a list of such tables, the
-            completed ones of a multiple imputation, with the same people in the same order.
+            completed ones of a multiple imputation, with the same people in the same order; or data that are read in
+            batches and need not fit into memory: a Parquet file, a folder of them, a pattern such as
+            ``"people/*.parquet"``, a pyarrow dataset, a polars LazyFrame or a DuckDB relation; or a data frame of
+            Dask's, whose partitions stay on the workers of a cluster.
         graph
             The causal graph.
         reference
             Level of the protected attribute that the others are compared with, of two levels the one coded +1; default
-            the last in sorted order.
+            the last in sorted order. With more levels a penalty draws the others towards it, so that the choice counts.
         shift
             How far the counterfactual moves a numeric protected attribute; default one standard deviation.
         contrast
@@ -273,6 +288,8 @@ class Audit:
             What rows are, in the plural, such as ``"students"`` or ``"towns"``; default ``"people"``.
         higher_is
             Whether a higher outcome is ``"better"`` or ``"worse"`` for people; default None, not said.
+        client
+            Of the cluster on which a data frame of Dask's is; default the one that is at work.
         random_state
             Seed of every step that draws random numbers and of the folds, default None, which is 0 for the folds.
             Fitting draws none, but your own estimator may.
@@ -297,8 +314,9 @@ class Audit:
         option, seed = read_predictor(predictor), arguments.seed(random_state)
         own = read_user_predictor(option, graph, seed)
         constant = arguments.flag(penalise_constant, "penalise_constant")
-        table = read_table(
-            frame,
+        read, data = _reader(frame, client)
+        table = read(
+            data,
             graph,
             reference=reference,
             shift=shift,
@@ -311,6 +329,7 @@ class Audit:
             outcome_type=outcome_type,
             others=() if own is None else own.columns_outside(graph),
         )
+        _check_whole(table, own, read_measure(measure))
         held_out = None if holdout is None else table.held_out(holdout, seed or 0)
         fitted_to = table if held_out is None else table.keep(~held_out)
         settings = Settings(
@@ -449,6 +468,7 @@ class Audit:
         >>> print(next(one for one in audit.diagnostics().alarms if one.check == "scale by group").sentence[:63])
         The errors of 'lsat' are 1.30 times as wide where 'race' is non
         """
+        self.fitted.table.check_held("diagnostics, which look at single people,", SAMPLED)
         seed = self.settings.random_state if random_state is None else arguments.seed(random_state)
         return diagnostics(self.fitted, None if correlation is None else self._read(correlation), seed)
 
@@ -481,6 +501,7 @@ class Audit:
         ['residual of ugpa', 'residual of lsat']
         """
         claim, table = self.fitted.claim, self.fitted.table
+        table.check_held("a frame of what the predictor sees", WRITTEN)
         if isinstance(claim.view, RawColumns):
             frame = raw_frame(table, claim.view.factual(table.rows, table.rows.x))[list(claim.view.names)]
             return frame.iloc[table.row_of].set_axis(table.index, axis=0)
@@ -677,6 +698,7 @@ class Audit:
         >>> audit.cfu_by_row({("race", "lsat"): 0.2}).round(4).head(3).tolist()
         [0.0038, 0.0059, 0.0099]
         """
+        self.fitted.table.check_held("a number for each row", WRITTEN)
         fit = model_b(self.fitted.claim, self._read(correlation))
         values = self.fitted.table.mean_by_row(predictions(self.fitted.whole, fit)[2])
         return pd.Series(values, index=self.fitted.table.index, name="cfu")
@@ -726,7 +748,7 @@ class Audit:
         claim = self.fitted.claim
         return name_model(model_b(claim, self._read(correlation), carried=True), claim.design, self.fitted.table)
 
-    def counterfactuals(self, correlation: Correlation) -> pd.DataFrame:
+    def counterfactuals(self, correlation: Correlation, *, to: str | Path | None = None) -> pd.DataFrame | None:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.
 
         Edges that are called fair carry factual values. Where people are moved to several levels, the frame has a row
@@ -738,6 +760,10 @@ class Audit:
             Of the errors: ``{pair: number}``, a frame, or an array in the order of `variables`. Pairs that are not
             named are 0; ``{}`` is Model A.
 
+        to
+            A Parquet file to write everyone to, batch by batch, with predictions and CFU beside the features; nothing
+            is returned then. Default None, which gives a frame.
+
         Examples
         --------
         >>> import fairstress as fs
@@ -747,6 +773,11 @@ class Audit:
         [{'race': 'non-White', 'ugpa': 2.9, 'lsat': 32.4}]
         """
         claim, table = self.fitted.claim, self.fitted.table
+        if to is not None:
+            check_target(to, "counterfactuals")
+            write_people(self.fitted, model_b(claim, self._read(correlation)), to)
+            return None
+        table.check_held("a frame of everyone", WRITTEN)
         fit = model_b(claim, self._read(correlation))
         return counterfactual_frame(table, self.fitted.whole.counterfactual_rows(fit))
 
@@ -876,6 +907,52 @@ class Audit:
             Replicator.of(self.fitted, bands, random_state),
         )
         return worst if replicator is None else replace(worst, estimate=with_limits(replicator, solve, [worst])[0])
+
+    def certificate(
+        self,
+        p_max: float,
+        *,
+        budget: Budget | str = "pairwise",
+        gap: float = 0.01,
+        cells: int = CELLS,
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Watch = None,
+    ) -> Certificate:
+        """Bound the largest CFU within a budget from above, for at most three pairs that are free.
+
+        The correlations that the budget allows are divided into cells, and cells into smaller ones where it matters.
+        Where equations and predictor are polynomials and all features numbers, Model B is enclosed all over each cell
+        and the bound is proved. Otherwise it is estimated from how fast derivatives change, and the result says so.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` with options of its own.
+        gap
+            How close, relative to the largest CFU found, the bound is to come, default 0.01.
+        cells
+            How many cells to look at before giving up, default 20,000.
+        search
+            A `Search` for the worst case, default ``Search()``.
+        random_state
+            Seed of that search; default that of the audit.
+        progress
+            Called with (cells done, cells at most); True shows a bar, False none. Default: a bar on a terminal or in
+            a notebook, for what takes longer than a second.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> audit.certificate(0.2)
+        <Certificate: CFU 0.003933 found, at most 0.003966; summary() says more>
+        """
+        solve = Solver.of(self.fitted, budget, search, random_state)
+        return certificate(self.fitted, solve, p_max, gap, cells, as_callback(progress))
 
     def curve(
         self,
@@ -1515,6 +1592,7 @@ class Audit:
         from fairstress.report.json import report_results
 
         sharing = Sharing(people, labels, smallest_group)
+        self.fitted.table.check_held("a report, which looks at single people,", SAMPLED)
         if path is not None:
             check_target(path, "the report")
         data = collect(
@@ -1598,7 +1676,26 @@ def _read_keep(keep: ArrayLike) -> NDArray[np.bool_]:
 
 def _columns_of(frame: Any) -> list[str]:
     """Name the columns of a table, or of the first of several completed ones."""
+    if is_stream(frame):
+        return list(open_stream(frame).names)
     return column_names(frame[0] if isinstance(frame, list | tuple) else frame)
+
+
+def _reader(frame: Any, client: Any) -> tuple[Callable[..., Table], Any]:
+    """How data become a table: from memory, in batches, or on workers."""
+    if is_dask(frame):
+        return read_apart, open_workers(frame, client)
+    if client is not None:
+        raise SettingError("client is given, but the data are no data frame of Dask's: leave it out")
+    return (read_apart, InBatches(open_stream(frame))) if is_stream(frame) else (read_table, frame)
+
+
+def _check_whole(table: Table, own: UserPredictor | None, measure: Measure) -> None:
+    """Refuse settings that need every person in memory, where a sample is held."""
+    if own is not None and own.kind == ESTIMATOR and not is_fitted(own.model):
+        table.check_held("a predictor that is still to be fitted", "give one that is fitted")
+    if measure.of_all is not None:
+        table.check_held(f"the measure {measure.name!r}", "give 'squared' or 'absolute'")
 
 
 def _optional(read: Callable[[Any, str], Any], value: Any, name: str) -> Any:

@@ -28,16 +28,30 @@ def save(path: str | Path, content: str | bytes, what: str) -> None:
         What it is, for people, such as ``"the results"``.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    with whole_file(path, what) as part:
+        part.write_bytes(data)
+
+
+@contextmanager
+def whole_file(path: str | Path, what: str) -> Iterator[Path]:
+    """Give a new file to write to, which takes the place of the one meant once it is written; it is removed if not.
+
+    Parameters
+    ----------
+    path
+        The file that is meant.
+    what
+        What is written, for people.
+    """
     with _writing(path, what):
         target = _target(path)
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            yield target
             return
         part = _new_part(target.parent)
         try:
-            with part.open("wb") as file:
-                file.write(data)
-                file.flush()
+            yield part
+            with part.open("rb+") as file:
                 os.fsync(file.fileno())
             if target.exists():
                 part.chmod(stat.S_IMODE(target.stat().st_mode))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import share, whole_number
 from fairstress.audit import Audit
 from fairstress.budgets import Budget, Pairwise, SingleCause, Spectral, read_budget
 from fairstress.claim.build import Fitted
@@ -63,13 +64,15 @@ class Plan:
         if "cluster" in self.options:
             for frame in frames:
                 _check_column(frame, self.options["cluster"], "options.cluster")
-        weight = None if self.sample_weight is None else self._weight(frames, self.sample_weight)
+        weight: Any = self.sample_weight
+        if weight is not None and not tables.stream:
+            weight = self._weight(frames, weight)
         options = dict(self.options)
         predictor = options.get("predictor", {})
         if "model" in predictor:
             predictor = {**predictor, "model": load_predictor(predictor["model"], self.folder)}
         options["predictor"] = Predictor(**predictor)
-        data = frames if len(frames) > 1 else frames[0]
+        data = tables.stream or (frames if len(frames) > 1 else frames[0])
         audit = Audit.fit(data, self.graph, sample_weight=weight, progress=progress, **options)
         return replace(audit, fitted=_with_sentences(audit.fitted, tables.prepared)) if tables.prepared else audit
 
@@ -265,10 +268,22 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
             check_caps(read["budget"], [end for pair in graph.pairs for end in pair], graph.nodes)
     if "search" in read:
         read["search"] = Search(**read["search"])
+    _check_sizes(read, prefix)
     if "bands" in read:
         given = read["bands"]
         read["bands"] = Bootstrap(**given) if isinstance(given, dict) else read_bootstrap(given)
     return read
+
+
+def _check_sizes(table: Mapping[str, Any], prefix: str) -> None:
+    """Refuse sizes of budgets, and of groups, that no analysis takes, before any of them begins."""
+    if table.get("sizes") == []:
+        raise SettingError(f"'{prefix}sizes' is empty: give at least one number, or leave it out")
+    for name, sizes in (("p_max", [table.get("p_max", 0)]), ("sizes", table.get("sizes", []))):
+        for size in sizes:
+            share(size, f"'{prefix}{name}'")
+    if "smallest_group" in table:
+        whole_number(table["smallest_group"], f"'{prefix}smallest_group'")
 
 
 def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
@@ -299,6 +314,7 @@ def _pairs(grid: Mapping[str, Any], graph: CausalGraph) -> tuple[tuple[str, str]
     for pair in grid["pairs"]:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)):
             raise SettingError(f"'profile.pairs' has {pair!r}: give lists of two names, such as ['ugpa', 'lsat']")
+        read_pair(pair, graph, graph.nodes)
     return tuple((a, b) for a, b in grid["pairs"])
 
 

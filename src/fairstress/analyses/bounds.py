@@ -57,6 +57,7 @@ def read_functional(fitted: Fitted, functional: Any) -> Functional:
             f"functional is {show(functional)}: give effect(...), coefficient(...), cfu_of_group(...), flips(...) "
             "or a function of the frame of counterfactuals"
         )
+    fitted.table.check_held("a function of everyone's frame", "give effect(...), coefficient(...) or flips(...)")
     claim = fitted.whole
     name = getattr(functional, "__name__", "functional")
     return OfFrame(functional, lambda fit: counterfactual_frame(fitted.table, claim.counterfactual_rows(fit)), name)

@@ -290,6 +290,10 @@ class Solver:
         budget = SingleCause({name: cap for name, cap in self.budget.caps.items() if name in left})
         return replace(self, budget=budget, graph=graph)
 
+    def problems(self, p_max: float) -> list[Problem]:
+        """What is sought, one problem for each set that the budget is the union of."""
+        return self._problems(p_max, None)
+
     def _problems(self, p_max: float, ascended: Steps | None) -> list[Problem]:
         """One problem for each set that the budget is the union of."""
         return [
@@ -364,7 +368,8 @@ class Solver:
         if not two_valued or self.graph.parents(self.graph.protected):  # with parents the threshold varies by person
             return None
         people = self.claim.everyone
-        return observed_correlation(1.0, float(people.weight[people.a > 0].sum() / people.weight.sum()))
+        positive = people.total(lambda block: float(block.weight[block.a > 0].sum()))
+        return observed_correlation(1.0, positive / people.n)
 
     def _names(self, positions: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.variables[j] for j in positions)

@@ -7,15 +7,18 @@ values in these terms change by the same amounts. Where the predictor is linear 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct
+from fairstress.inputs.rows import Array, IntArray, Rows, distinct, join
 from fairstress.model.design import Design, Equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
 from fairstress.model.view import Lens, RawColumns, View
 
 WORTH = 0.5  # share of the rows that may be left for it to be worth while
+FEW = 1000  # groups in a sample of people who are not all in memory, up to which everyone is gathered
 
 Places = tuple[IntArray, IntArray]  # a row of each group, and every row's group
 
@@ -25,8 +28,15 @@ def changing_alike(rows: Rows, design: Design, view: Lens, predictor: AnyPredict
     columns = _columns_that_matter(design) if _is_linear(view, predictor) else None
     if columns is None:
         return None
-    first, group = distinct(rows.a, np.column_stack([rows.a_cf, rows.x[:, columns]]))
-    return (_nearest(rows, group), group) if first.size <= WORTH * rows.a.size else None
+    places = _places(rows, columns)
+    most = WORTH * rows.size if rows.whole is None else FEW
+    return places if places[0].size <= most else None
+
+
+def _places(rows: Rows, columns: list[int]) -> Places:
+    """A row of each group of people who are alike in the attribute, in both worlds, and some features."""
+    _, group = distinct(rows.a, np.column_stack([rows.a_cf, rows.x[:, columns]]))
+    return _nearest(rows, group), group
 
 
 def _nearest(rows: Rows, group: IntArray) -> IntArray:
@@ -41,8 +51,31 @@ def _nearest(rows: Rows, group: IntArray) -> IntArray:
     return one
 
 
-def gathered(rows: Rows, places: Places) -> Rows:
-    """One row for each group, of all its weight; the outcome is left behind."""
+def gathered(rows: Rows, places: Places, design: Design) -> Rows:
+    """One row for each group, of all its weight; the outcome is left behind. Of a sample's rows, everyone's weight."""
+    if rows.whole is not None:
+        columns = _columns_that_matter(design) or []
+        return rows.whole.total(lambda block: _Alike.of(block, columns)).rows
+    return _gathered(rows, places)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Alike:
+    """One row for each group of people who are alike in some columns, with their weight; parts add up."""
+
+    rows: Rows
+    columns: list[int]
+
+    @classmethod
+    def of(cls, rows: Rows, columns: list[int]) -> _Alike:
+        """Gather rows."""
+        return cls(_gathered(rows, _places(rows, columns)), columns)
+
+    def __add__(self, other: _Alike) -> _Alike:
+        return _Alike.of(join([self.rows, other.rows]), self.columns)
+
+
+def _gathered(rows: Rows, places: Places) -> Rows:
     one, group = places
     weight: Array = np.bincount(group, rows.weight, minlength=one.size).astype(float)
     nothing = np.zeros_like(weight)

@@ -190,7 +190,8 @@ def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
 def with_context(table: Table, settings: Settings, claim: Claim, baselines: dict[str, Baseline]) -> Fitted:
     """Put a claim beside what its CFU is compared with."""
     graph, rows = table.graph, table.rows
-    variance = float(rows.y_square.sum() / rows.n - (rows.y.sum() / rows.n) ** 2)
+    square, sum_ = rows.total(lambda block: (float(block.y_square.sum()), float(block.y.sum())))
+    variance = square / rows.n - (sum_ / rows.n) ** 2
     comparable = settings.measure.is_squared and settings.predictor_scale == PROBABILITY
     raw = isinstance(claim.view, RawColumns)
     floor = cfu_under(claim, claim.model_a) if claim.is_mixed and not raw else 0.0

@@ -99,7 +99,7 @@ class Claim:
         if places is None:
             return self
         if not self._fewer:
-            self._fewer[:] = [replace(self, rows=gathered(self.rows, places), origin=None)]
+            self._fewer[:] = [replace(self, rows=gathered(self.rows, places, self.design), origin=None)]
         return self._fewer[0]
 
     def _factual(self, block: Rows) -> FactualBlock:

@@ -83,8 +83,8 @@ def _residuals_of(table: Table, view: View, model_a: Fit) -> Source:
 def _count_inputs(rows: Rows, gather: Callable[[Rows], Array]) -> list[int]:
     """How many distinct values each input has; of very many rows a sample is enough where it plainly has many."""
     some = rows.some()
-    counts = [count_values(column) for column in gather(some).T]
-    if some.size < rows.size and min(counts) <= PLAINLY:
+    counts = [count_values(column) for column in gather(some or rows).T]
+    if some is not None and min(counts) <= PLAINLY:
         counts = [count_values(column) for column in np.concatenate(list(map(gather, rows.blocks()))).T]
     return counts
 

@@ -56,8 +56,19 @@ class Scaling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Everyone:
+    """How many people there are in all, where a table holds a sample of them."""
+
+    count: int
+    group_sizes: dict[Any, int]  # by level of the protected attribute; empty for a number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A checked, coded and standardised table; one entry per row of the analyst's."""
+    """A checked, coded and standardised table; one entry per row of the analyst's, or of a sample of them.
+
+    Of data that are not in memory a table holds a sample of people; its rows know all of them, as sums.
+    """
 
     graph: CausalGraph
     protected: ProtectedCoding
@@ -76,6 +87,7 @@ class Table:
     dropped: Dropped | None = None  # who was left out because a value is missing
     others: pd.DataFrame | None = None  # combinations of values outside the graph that a predictor is shown
     source: Any = None  # the analyst's table, for its other columns; several completed ones, and pickles, have none
+    everyone: Everyone | None = None  # of whom those here are a sample; None: they are all here
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle keeps: not the columns that the graph does not name, which may hold anything."""
@@ -98,7 +110,7 @@ class Table:
             return []
         rows, a = self.rows, self._group_places()
         parts = cut(cv, a[self.row_of], rows.x[self.row_of], self.y, self.weight, seed, self.cluster)
-        return [_gather(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
+        return [gather_rows(rows, self.row_of[part], self.y[part], self.weight[part]) for part in parts]
 
     def n_folds(self, cv: Folds) -> int:
         """How many folds are asked for; 0 where splits say."""
@@ -187,7 +199,8 @@ class Table:
 
     def reweighted(self, weight: Array) -> Table:
         """The same table with other weights (n,); coding and scaling stay."""
-        return replace(self, weight=weight, rows=_gather(self.rows, self.row_of, self.y, weight, keep_all=True))
+        self.check_held("other weights, or some of the people")
+        return replace(self, weight=weight, rows=gather_rows(self.rows, self.row_of, self.y, weight, keep_all=True))
 
     def mean_by_row(self, values: Array) -> Array:
         """(n,) the mean of the contrasts' values over what each person is moved to; NaN for who is not moved."""
@@ -223,6 +236,8 @@ class Table:
 
     def group_sizes(self) -> dict[Any, int]:
         """Count the rows of each level of the protected attribute, rows without weight left out."""
+        if self.everyone is not None:
+            return self.everyone.group_sizes
         if self.protected.levels is None:
             return {}
         a = self.rows.a[self.row_of[self.weight > 0]]
@@ -232,7 +247,15 @@ class Table:
     @property
     def n_counted(self) -> int:
         """Number of rows that have weight."""
-        return int((self.weight > 0).sum())
+        return int((self.weight > 0).sum()) if self.everyone is None else self.everyone.count
+
+    def check_held(self, what: str, way_out: str = "") -> None:
+        """Refuse what needs every person in memory, where a sample is held."""
+        if self.everyone is not None:
+            other = way_out or "read a part of them, a sample say, into memory, and audit that"
+            raise SettingError(
+                f"the data are not in memory, and {what} would need all {self.everyone.count:,} people there: {other}"
+            )
 
     def __repr__(self) -> str:
         return f"<Table of {self.y.size:,} rows ({self.rows.a.size:,} distinct)>"
@@ -310,7 +333,7 @@ def read_table(
     if first is not row_of:
         alike = alike.where(first)
     index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
-    rows = _gather(alike, row_of, y, weight, keep_all=True)
+    rows = gather_rows(alike, row_of, y, weight, keep_all=True)
     number = _protected_number(attribute[0], coding, weight)
     units = read_units(columns, number or graph.protected_columns, coding.codes, a, features)
     # a later assignment to the analyst's table must not reach the audit
@@ -323,7 +346,7 @@ def read_table(
 # ---------------------------------------------------------------- coding
 
 
-def _gather(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
+def gather_rows(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
     """Add up weights and outcomes of the rows that are alike."""
     if keep_all and row_of.size == rows.size:  # each is one of a kind, in the table's order
         counts = weight.min() == weight.max() == 1

@@ -27,7 +27,7 @@ def code_newcomers(frame: Any, table: Table) -> Rows:
     """
     graph = table.graph
     columns = take_columns(frame, (*graph.protected_columns, *graph.features))
-    a = _code(table, [columns[name] for name in graph.protected_columns])
+    a = code_attribute(table, [columns[name] for name in graph.protected_columns])
     x = np.column_stack([feature.code(columns[feature.name]) for feature in table.units.features])
     nothing = np.zeros_like(a)
     x = np.asfortranarray(x)
@@ -48,7 +48,7 @@ def others_of_newcomers(frame: Any, table: Table) -> pd.DataFrame | None:
     return None if table.others is None else take_others(frame, list(table.others.columns))
 
 
-def _code(table: Table, columns: Sequence[nw.Series[Any]]) -> Array:
+def code_attribute(table: Table, columns: Sequence[nw.Series[Any]]) -> Array:
     """Code the protected attribute; a level that the coding does not know is refused."""
     coding = table.protected
     for column in columns:

@@ -112,6 +112,7 @@ class ProtectedCoding:
         """
         if not self.targets:
             return rows, np.arange(rows.a.size)
+        moved_whole = rows.whole and rows.whole.map(self._moved)
         count = self.n_targets(rows.a)
         parts, origins = [], []
         for target in self.targets:
@@ -120,7 +121,10 @@ class ProtectedCoding:
             weight = part.weight / count[moved]
             parts.append(replace(part, a_cf=np.full(moved.size, target), weight=weight))
             origins.append(moved)
-        return join(parts), np.concatenate(origins).astype(np.intp)
+        return replace(join(parts), whole=moved_whole), np.concatenate(origins).astype(np.intp)
+
+    def _moved(self, block: Rows) -> Rows:
+        return self.contrasts(block)[0]
 
     def n_targets(self, a: Array) -> Array:
         """To how many values people are moved."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,23 @@ SAMPLE = 2**15  # entries of it
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
+class Whole(Protocol):
+    """All rows of a table that is not in memory: batches on disk, or partitions on workers."""
+
+    @property
+    def n(self) -> float:
+        """Sum of the weights."""
+        ...
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        """Add up what a function of a block gives, as `Rows.total` does."""
+        ...
+
+    def map(self, change: Callable[[Rows], Rows]) -> Whole:
+        """The same with every block changed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Distinct rows of the coded table with what the outcome sums to in each.
@@ -42,11 +59,12 @@ class Rows:
     y: Array  # (r,) weighted sum of the outcome
     y_square: Array  # (r,) weighted sum of the squared outcome
     other: Array | None = None  # (r,) number of the values outside the graph; None where no predictor is shown any
+    whole: Whole | None = None  # all rows, where these are a sample of them: sums are over all
 
     @property
     def n(self) -> float:
-        """Sum of the weights: the number of people that the rows stand for."""
-        return float(self.weight.sum())
+        """Sum of the weights: the number of people that the rows, or all of which they are a sample, stand for."""
+        return float(self.weight.sum()) if self.whole is None else self.whole.n
 
     @property
     def size(self) -> int:
@@ -54,7 +72,7 @@ class Rows:
         return self.a.size
 
     def blocks(self) -> Iterator[Rows]:
-        """Hand out the rows in order, a block at a time."""
+        """Hand out the rows that are in memory in order, a block at a time."""
         return map(self.where, self._places())
 
     def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
@@ -67,15 +85,17 @@ class Rows:
         alone
             Whether several threads may not call it at once.
         """
+        if self.whole is not None:
+            return self.whole.total(of, alone=alone)
         return total(lambda place: of(self.where(place)), self._places(), alone=alone)
 
-    def some(self) -> Rows:
-        """A sample of the rows, the same each time; all of them where they are not many."""
-        return self.where(some_places(self.size))
+    def some(self) -> Rows | None:
+        """A sample of the rows, the same each time; None where they are not many."""
+        return self.where(some_places(self.size)) if self.whole is not None or self.size > MANY else None
 
     def keeps(self, width: int) -> bool:
         """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
-        return self.size * width <= KEPT
+        return self.whole is None and self.size * width <= KEPT
 
     def _places(self) -> list[slice]:
         """Where each block stands; there is always one."""
@@ -87,7 +107,7 @@ class Rows:
         return replace(self, weight=weight, y=y, y_square=y_square).where(kept)
 
     def where(self, which: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
-        """Keep some of the rows."""
+        """Keep some of the rows that are in memory."""
         return Rows(
             self.a[which],
             self.a_cf[which],
@@ -106,7 +126,7 @@ def sample(rows: Rows, size: int, rng: np.random.Generator) -> Rows:
 
 def sample_with_places(rows: Rows, size: int, rng: np.random.Generator) -> tuple[Rows, IntArray]:
     """Draw people at random, and say which rows they are."""
-    count = rng.multinomial(size, rows.weight / rows.n).astype(float)
+    count = rng.multinomial(size, rows.weight / rows.weight.sum()).astype(float)
     nothing = np.zeros_like(count)
     return rows.with_outcome(count, nothing, nothing), np.flatnonzero(count)
 
@@ -125,10 +145,13 @@ def hardly_repeat(*columns: Array) -> bool:
     """
     n = columns[0].size
     places = some_places(n)
-    if isinstance(places, slice):
-        return False
-    first, _ = _grouped([column[places] for column in columns])
-    return SAMPLE - first.size < SAMPLE**2 / n
+    return not isinstance(places, slice) and not repeat_often([column[places] for column in columns], n)
+
+
+def repeat_often(sample: Sequence[Any], n: int) -> bool:
+    """Whether as many rows of a sample are alike as if at most half of all n rows were distinct."""
+    k = len(sample[0])
+    return k - _grouped(sample)[0].size >= k**2 / n
 
 
 def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, IntArray]:
@@ -144,7 +167,7 @@ def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, 
     return _grouped(columns)
 
 
-def _grouped(columns: Sequence[Array]) -> tuple[IntArray, IntArray]:
+def _grouped(columns: Sequence[Any]) -> tuple[IntArray, IntArray]:
     frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
     group_of = frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy().astype(np.intp)
     _, first = np.unique(group_of, return_index=True)
@@ -191,6 +214,7 @@ def seen_by(rows: Rows, columns: Sequence[int], *, protected: bool) -> Rows:
 
 def join(parts: Sequence[Rows]) -> Rows:
     """Put rows end to end."""
-    columns: dict[str, Any] = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Rows)}
+    arrays = [f.name for f in fields(Rows) if f.name != "whole"]
+    columns: dict[str, Any] = {name: [getattr(part, name) for part in parts] for name in arrays}
     joined: dict[str, Any] = {n: None if own[0] is None else np.concatenate(own) for n, own in columns.items()}
     return Rows(**joined)

@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from fairstress.errors import DataError
+from fairstress.errors import DataError, SettingError
 from fairstress.inputs.cells import Cells, doubt, doubt_codes, doubt_words
 from fairstress.inputs.described import Described, recode_columns
 from fairstress.inputs.files import CsvFormat, TableFile, open_table, read_frame, reading
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER, Kind
+from fairstress.inputs.streams import checksum, is_several_files
 from fairstress.keys import toml_key
 
 _MAYBE_CODE = re.compile(rb"(?<![0-9.])0[0-9]")
@@ -28,6 +29,7 @@ class Tables:
     frames: tuple[pd.DataFrame, ...]
     prepared: tuple[str, ...]  # what was done to values, in sentences
     source: Mapping[str, str]  # file and sha256; of several joined by commas, in their order
+    stream: str | None = None  # the folder, or pattern, of files that are read in batches; there are no frames then
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +50,23 @@ class Reader:
         paths
             Of one table, or of several completed ones.
         """
+        if len(paths) == 1 and is_several_files(paths[0]):
+            return self._stream(paths[0])
         files = [open_table(path) for path in paths]
         frames, prepared = recode_columns([self._frame(file) for file in files], self.columns.recodes)
         source = {"file": ", ".join(f.name for f in files), "sha256": ", ".join(f.sha256 for f in files)}
         return Tables(tuple(frames), (*self._missing_ones(), *prepared), source)
+
+    def _stream(self, where: Path) -> Tables:
+        """Files that are read in batches, as they are."""
+        described = {"recode": self.columns.recodes, "missing_values": self.columns.missing or self.form.missing_values}
+        for key, given in described.items():
+            if given:
+                raise SettingError(
+                    f"the settings have {key}, but '{where.name}' is read in batches, as it is: write the files anew "
+                    "with values as they are meant, or name one file"
+                )
+        return Tables((), (), {"file": where.name, "sha256": checksum(where)}, str(where))
 
     def _missing_ones(self) -> list[str]:
         """Which cells were read as missing values, where the settings say so."""

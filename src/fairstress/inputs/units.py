@@ -50,6 +50,10 @@ class FeatureCoding:
             return np.asarray(self.codes[self._places(column)])
         values = read_numbers(column, self.name, "feature")
         check_domain(self.kind, self.scale, values, self.name)
+        return self.code_numbers(values)
+
+    def code_numbers(self, values: Array) -> Array:
+        """Code numbers that have been checked."""
         codes = (self._on_scale(values) - self.mean) / self.deviation
         return codes if self.atom_code is None else np.where(values == 0, self.atom_code, codes)
 

@@ -226,7 +226,7 @@ def _deviance(block: Rows, linear: Array) -> float:
 
 def null_deviance(rows: Rows) -> float:
     """``-2 log likelihood`` of a model that gives everyone the mean outcome."""
-    mean = float(rows.y.sum()) / rows.n
+    mean = rows.total(lambda block: float(block.y.sum())) / rows.n
     return -2 * rows.n * float(special.xlogy(mean, mean) + special.xlog1py(1 - mean, -mean))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.design import Design, Equation, column_penalties, structural_moments
 from fairstress.model.fit import System
@@ -33,6 +34,7 @@ def make_system(
     penalties = design.penalties(penalty, penalise_constant=penalise_constant, own=own)
     protected = design.protected
     if not design.is_plain:
+        _check_held(design, rows)
         behind = np.zeros(0) if protected is None else _protected_penalties(protected, penalty, penalise_constant)
         return MixedSystem.of(design, rows, penalties, behind, pairs)
     if protected is None or protected.law.is_ordered:
@@ -42,6 +44,16 @@ def make_system(
     feature_of = np.concatenate([design.feature_of + 1, np.zeros(behind.size, dtype=np.intp)])
     moments = structural_moments(rows, design.equations, protected)
     return System(moments, feature_of, np.concatenate([penalties, behind]))
+
+
+def _check_held(design: Design, rows: Rows) -> None:
+    """Refuse errors that are seen in intervals, or by group, where rows are not in memory."""
+    if rows.whole is not None:
+        latent = next(e.feature for e in (*design.equations, design.protected) if e and not e.law.is_plain)
+        raise DataError(
+            f"the data are not in memory, and '{latent}' is no plain number: round the numbers beside it so that rows "
+            "repeat and can be counted, give it the kind 'number', or audit a sample in memory"
+        )
 
 
 def _protected_penalties(protected: Equation, penalty: float, penalise_constant: bool) -> Array:

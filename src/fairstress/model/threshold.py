@@ -11,7 +11,7 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -205,7 +205,7 @@ class ThresholdSystem:
         """The same system of a sample of many rows, the penalty scaled by its share; None where they are not many."""
         if not self._sample:
             rows = self.rows.some()
-            self._sample[:] = [None if rows.size == self.rows.size else self._of(rows)]
+            self._sample[:] = [None if rows is None else self._of(rows)]
         return self._sample[0]
 
     def _of(self, rows: Rows) -> ThresholdSystem:
@@ -295,6 +295,11 @@ class ThresholdSystem:
         if every:
             return np.arange(self.members.size + self._n_gamma), range(self._m)
         return self._seen, self._tied
+
+    def columns(self) -> Iterator[Columns]:
+        """All columns (x, -phi) of the features and of the attribute's equation, block by block."""
+        every = range(self._m)
+        return (Columns.of(make_columns(self.design, every, block), block, few=False) for block in self.rows.blocks())
 
     def _maker(self, every: bool) -> Callable[[Rows], Columns]:
         """What makes columns of a block; where rows are few it keeps their products."""

@@ -28,6 +28,7 @@ class Sampler:
     @classmethod
     def of(cls, table: Table, options: Bootstrap) -> Sampler:
         """Read who is drawn together, and check a survey's weights against the table."""
+        table.check_held("limits by replicates")
         unit_of = None if table.cluster is None else pd.factorize(np.asarray(table.cluster, dtype=object))[0]
         own = options.replicate_weights
         given = None if own is None else own.array

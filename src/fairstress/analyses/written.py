@@ -1,0 +1,77 @@
+"""Everyone in both worlds, written to a file batch by batch: people who need not be in memory at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairstress.claim.build import Fitted
+from fairstress.claim.claim import Claim
+from fairstress.claim.evaluate import predictions
+from fairstress.errors import SettingError
+from fairstress.inputs.rows import Rows
+from fairstress.inputs.streamed import Batches
+from fairstress.inputs.streams import PIECE
+from fairstress.model.fit import Fit
+from fairstress.saving import whole_file
+
+COLUMNS = ("row", "factual", "counterfactual", "cfu")  # beside the protected attribute and the features
+
+
+def write_people(fitted: Fitted, fit: Fit, to: str | Path) -> None:
+    """Write everyone's counterfactual features under one version of Model B, with predictions and CFU, to Parquet.
+
+    One row for each person and value that they are moved to; ``row`` is the person's place in the data. Where people
+    have several worlds, features are those of the likeliest.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise SettingError("to= writes Parquet: install pyarrow with pip install 'fairstress[parquet]'") from None
+    writer = None
+    with whole_file(to, "counterfactuals") as path:
+        for frame in _frames(fitted, fit):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer.write_table(table.cast(writer.schema))
+        if writer is not None:
+            writer.close()
+
+
+def _frames(fitted: Fitted, fit: Fit) -> Iterator[pd.DataFrame]:
+    """A frame for each batch of people."""
+    first = 0
+    for people in _batches(fitted):
+        frame = _frame(fitted, fitted.claim, fit, people)
+        frame["row"] += first
+        first += people.size
+        yield frame
+
+
+def _batches(fitted: Fitted) -> Iterator[Rows]:
+    """People one by one, in the order of the data."""
+    table, whole = fitted.table, fitted.table.rows.whole
+    if isinstance(whole, Batches):
+        yield from map(whole.code, whole.read())
+        return
+    table.check_held("a file of everyone")
+    for start in range(0, table.row_of.size, PIECE):
+        yield table.rows.where(table.row_of[start : start + PIECE])
+
+
+def _frame(fitted: Fitted, claim: Claim, fit: Fit, people: Rows) -> pd.DataFrame:
+    table = fitted.table
+    moved, origin = table.protected.contrasts(people)
+    here = replace(claim, rows=moved, origin=None)
+    leaves = here.counterfactual_rows(fit)
+    x = leaves.x[leaves.likeliest(moved.size)] if leaves.owner.size > moved.size else leaves.x
+    factual, other, cfu = predictions(here, fit)
+    shown = {own.name: own.decode(x[:, j]) for j, own in enumerate(table.units.features)}
+    protected = table.protected.decode(moved.a_cf).to_numpy()
+    numbers = dict(zip(COLUMNS, (origin, factual + table.origin, other + table.origin, cfu), strict=True))
+    return pd.DataFrame({"row": np.asarray(origin), table.graph.protected: protected, **shown, **numbers})

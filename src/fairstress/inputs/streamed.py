@@ -1,0 +1,281 @@
+"""A table that is not in memory: coded by its own moments, a sample of its people held, sums over everyone.
+
+Where a sample says that rows repeat, they are counted batch by batch, and the counts are an ordinary table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import narwhals as lazy  # whose stable version takes no lazy relation
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+
+from fairstress.errors import SettingError, show
+from fairstress.inputs.data import Everyone, Scaling, Table, gather_rows, read_table
+from fairstress.inputs.frames import numbered, read_numbers, take_columns
+from fairstress.inputs.graph import CausalGraph
+from fairstress.inputs.intake import read_weights
+from fairstress.inputs.look import Look, look_at
+from fairstress.inputs.newcomers import code_attribute
+from fairstress.inputs.protected import ProtectedCoding
+from fairstress.inputs.rows import Array, Rows, Whole, distinct, repeat_often
+from fairstress.inputs.streams import Stream
+from fairstress.inputs.units import FeatureCoding
+from fairstress.summing import add_up, in_order
+
+T = TypeVar("T")
+
+MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
+COUNT = "number of people"  # the column in which counts stand
+
+# ---------------------------------------------------------------- sums over batches
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batches:
+    """Rows that are read in batches, and coded, for every sum anew."""
+
+    read: Callable[[], Iterator[Any]]
+    code: Callable[[Any], Rows]
+    n: float
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        """Add up over all blocks of all batches, in their order; several threads work on batches, one reads."""
+        pieces = self.read()
+        work = partial(_sum_of_blocks, of, self.code)
+        return add_up(map(work, pieces) if alone else in_order(work, pieces))
+
+    def map(self, change: Callable[[Rows], Rows]) -> Batches:
+        """The same with every batch changed."""
+        return replace(self, code=lambda piece: change(self.code(piece)))
+
+
+def _sum_of_blocks(of: Callable[[Rows], T], code: Callable[[Any], Rows], piece: Any) -> T:
+    return add_up(map(of, code(piece).blocks()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InBatches:
+    """A stream, as `read_apart` asks for it."""
+
+    stream: Stream
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no column has."""
+        self.stream.check(names)
+
+    def look(self, names: Sequence[str]) -> Look:
+        """A first look at all batches, in several threads."""
+        pieces = enumerate(self.stream.pieces(names))
+        return add_up(in_order(lambda one: look_at(one[1], names, (0, one[0])), pieces))
+
+    def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
+        """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
+        keys = [name for name in dict.fromkeys(names) if name != weight]
+        if self.stream.lazy is not None:
+            people = lazy.len() if weight is None else lazy.col(weight).sum()
+            counted = lazy.from_native(self.stream.lazy).group_by(*keys).agg(people.alias(COUNT)).sort(*keys)
+            found = counted.head(MOST_COUNTS + 1).collect().to_pandas()
+            return found if len(found) <= MOST_COUNTS else None
+        so_far = pd.DataFrame({name: [] for name in (*keys, COUNT)})
+        for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self.stream.pieces(names)):
+            so_far = count_alike(pd.concat([so_far, counted]), keys, COUNT) if len(so_far) else counted
+            if len(so_far) > MOST_COUNTS:
+                return None
+        return so_far
+
+    def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Batches:
+        """Everyone's rows, read and coded batch by batch."""
+        return Batches(partial(self.stream.pieces, names), code, n)
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Apart(Protocol):
+    """Data that are not in memory, as far as reading asks."""
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no column has."""
+        ...
+
+    def look(self, names: Sequence[str]) -> Look:
+        """A first look at some columns."""
+        ...
+
+    def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
+        """Distinct rows with the number, or weight, of people; None where too many differ."""
+        ...
+
+    def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Whole:
+        """Everyone's rows, given a way to code a part of them and the sum of the weights."""
+        ...
+
+
+def read_apart(data: Apart, graph: CausalGraph, *, sample_weight: Any = None, **options: Any) -> Table:
+    """Check data that are not in memory against the graph, and code them.
+
+    Parameters
+    ----------
+    data
+        In batches, or on workers.
+    graph
+        Names the columns.
+    sample_weight
+        Name of a column of weights.
+    options
+        As `read_table` takes them.
+    """
+    weight = _weight_name(sample_weight)
+    names = [*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else [])]
+    data.check(names)
+    look = data.look(names)
+    look.check()
+    people = look.people()
+    if look.n > len(people) and repeat_often([people[name].to_numpy() for name in names], look.n):
+        counted = data.counts(names, weight)
+        if counted is not None:
+            return read_table(counted, graph, sample_weight=counted[COUNT], **options)
+    table = read_table(people, graph, sample_weight=people[weight] if weight else None, **options)
+    return table if look.n <= len(people) else with_whole(table, people, look.n, weight, partial(data.whole, names))
+
+
+def _weight_name(sample_weight: Any) -> str | None:
+    if sample_weight is None or isinstance(sample_weight, str):
+        return sample_weight
+    raise SettingError(
+        f"sample_weight is {show(sample_weight)}, but the data are not in memory: give the name of a column of weights"
+    )
+
+
+def count_alike(frame: pd.DataFrame, keys: Sequence[str], weight: str | None) -> pd.DataFrame:
+    """Distinct rows of a frame with the number of people, or the sum of a column of weights."""
+    groups = frame.groupby(list(keys), sort=False, dropna=False, observed=True)
+    counted = groups.size() if weight is None else groups[weight].sum()
+    return pd.DataFrame(counted.rename(COUNT).astype(float).reset_index())
+
+
+# ---------------------------------------------------------------- coding by everyone's moments
+
+
+def with_whole(
+    table: Table,
+    people: pd.DataFrame,
+    n: int,
+    weight: str | None,
+    whole: Callable[[Callable[[Any], Rows], float], Whole],
+) -> Table:
+    """A sample's table with everyone behind it: coded by their moments, its rows knowing all of them.
+
+    Parameters
+    ----------
+    table
+        As the sample alone is read.
+    people
+        The sample.
+    n
+        How many people there are.
+    weight
+        Name of a column of weights.
+    whole
+        Makes everyone's rows from a way to code a part of them, and the sum of the weights.
+    """
+    _check_scales(table)
+    rough = whole(partial(code_part, _bare(table), weight), np.nan)
+    *sums, sizes = rough.total(partial(_moments, table.protected.codes))
+    coded = _by_moments(table, *sums)
+    everyone = whole(partial(code_part, _bare(coded), weight), float(sums[0]))
+    alone = code_part(coded, weight, people)
+    first, row_of = distinct(alone.a, alone.x)
+    y = alone.y / np.where(alone.weight > 0, alone.weight, 1.0)
+    rows = gather_rows(alone.where(first), row_of, y, alone.weight, keep_all=True)
+    groups = dict(zip(coded.protected.levels or (), map(int, sizes), strict=True))
+    return replace(
+        coded,
+        rows=replace(rows, whole=everyone),
+        row_of=row_of,
+        y=y,
+        weight=alone.weight,
+        source=None,
+        everyone=Everyone(n, groups),
+    )
+
+
+def _check_scales(table: Table) -> None:
+    for name, kind in table.kinds.items():
+        if kind.is_number and kind.scale == "rank":
+            raise SettingError(f"kinds says 'rank' for '{name}', but the data are not in memory: give another scale")
+
+
+def code_part(table: Table, weight: str | None, part: Any) -> Rows:
+    """Code some people, who were looked at before, as the table does, with their outcome."""
+    graph = table.graph
+    names = (*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else []))
+    columns = take_columns(part, names)
+    a = code_attribute(table, [columns[name] for name in graph.protected_columns])
+    x = np.empty((a.size, len(graph.features)), order="F")
+    for j, feature in enumerate(table.units.features):
+        x[:, j] = _coded(feature, columns[feature.name])
+    y = _coded_outcome(table, columns[graph.outcome])
+    w = np.ones_like(y) if weight is None else read_weights(columns[weight].to_numpy(), y.size)
+    return Rows(a, table.protected.counterfactual(a), x, w, w * y, w * y**2)
+
+
+def _coded(feature: FeatureCoding, column: nw.Series[Any]) -> Array:
+    """Codes of a feature; a number of any size needs no further check."""
+    if feature.kind.is_number and feature.kind.scale == "identity" and column.dtype.is_float():
+        return feature.code_numbers(column.to_numpy().astype(float, copy=False))
+    return feature.code(column)
+
+
+def _coded_outcome(table: Table, column: nw.Series[Any]) -> Array:
+    if table.outcome_levels is None and column.dtype.is_float():
+        return np.asarray(column.to_numpy().astype(float, copy=False) - table.origin)
+    if table.outcome_levels is None:
+        return read_numbers(column, table.graph.outcome, "outcome") - table.origin
+    number, values = numbered(column)
+    return np.array([value == table.outcome_levels[1] for value in values], dtype=float)[number]
+
+
+def _moments(codes: Sequence[float], block: Rows) -> tuple[Any, ...]:
+    """Sum of the weights, weighted sums of codes, of their squares and of the outcome, and people by group."""
+    w = block.weight
+    sizes = np.array([np.count_nonzero((block.a == code) & (w > 0)) for code in codes])
+    a = float(w @ block.a), float(w @ block.a**2)
+    return float(w.sum()), w @ block.x, w @ block.x**2, *a, float(block.y.sum()), sizes
+
+
+def _by_moments(table: Table, n: float, x: Array, x2: Array, a: float, a2: float, y: float) -> Table:
+    """The table as coded by everyone's moments, which were found in the codes of the sample."""
+    deviation = np.sqrt(x2 / n - (x / n) ** 2)
+    parts = zip(table.units.features, x / n, deviation, strict=True)
+    features = tuple(f.scaled(f.mean + f.deviation * float(m), f.deviation * float(s)) for f, m, s in parts)
+    coding, own = table.protected, table.units.protected
+    if own is not None:
+        coding = _number_by_moments(coding, a / n, float(np.sqrt(a2 / n - (a / n) ** 2)))
+        own = own.scaled(coding.mean, coding.deviation)
+    origin = table.origin + y / n if table.outcome_levels is None and table.origin else table.origin
+    scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
+    units = replace(table.units, features=features, protected=own)
+    return replace(table, protected=coding, units=units, scaling=scaling, origin=origin)
+
+
+def _number_by_moments(coding: ProtectedCoding, mean: float, deviation: float) -> ProtectedCoding:
+    """A numeric attribute's coding; a shift by one standard deviation is by everyone's."""
+    m, s = coding.mean + coding.deviation * mean, coding.deviation * deviation
+    shift = s if coding.shift == coding.deviation else coding.shift
+    targets = tuple((coding.mean + coding.deviation * code - m) / s for code in coding.targets)
+    return replace(coding, mean=m, deviation=s, shift=shift, targets=targets)
+
+
+def _bare(table: Table) -> Table:
+    """What coding needs of a table: its people are left behind."""
+    nobody, none = table.rows.where(slice(0, 0)), np.zeros(0)
+    return replace(
+        table, rows=nobody, row_of=none.astype(np.intp), y=none, weight=none, index=pd.RangeIndex(0), source=None
+    )

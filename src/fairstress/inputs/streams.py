@@ -1,0 +1,159 @@
+"""Tables read in batches: Parquet files and folders, pyarrow datasets, polars' lazy frames, DuckDB's relations.
+
+A stream is read again for every sum, in pieces of a fixed number of rows and in the same order, whatever the files'
+own division is: sums have the same digits each time. At most a few pieces are in memory.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairstress.errors import DataError, did_you_mean, show
+from fairstress.inputs.frames import check_unique, decoded
+from fairstress.inputs.rows import BLOCK
+
+PIECE = 16 * BLOCK  # rows that are worked on together
+SUFFIXES = (".parquet", ".pq")
+
+_NEEDS_ARROW = (
+    "the data are a stream, which is read by pyarrow: install it with pip install 'fairstress[parquet]', or give a "
+    "table held in memory"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """Where rows come from, as often as they are asked for."""
+
+    names: tuple[str, ...]  # of the columns
+    read: Callable[[Sequence[str], int], Iterator[Any]]  # some columns as pyarrow's batches of about so many rows
+    lazy: Any = None  # what narwhals can count rows of without reading them into memory
+
+    def pieces(self, names: Sequence[str], size: int = PIECE) -> Iterator[Any]:
+        """Hand out some columns as pyarrow tables of ``size`` rows, the last of fewer."""
+        import pyarrow as pa
+
+        held: list[Any] = []
+        for batch in self.read(list(dict.fromkeys(names)), size):
+            held.append(batch)
+            while sum(map(len, held)) >= size:
+                table = pa.Table.from_batches(held)
+                yield decoded(table.slice(0, size))
+                held = table.slice(size).to_batches() if len(table) > size else []
+        if held:
+            yield decoded(pa.Table.from_batches(held))
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no column has."""
+        check_unique(self.names)
+        for name in names:
+            if name not in self.names:
+                near = did_you_mean(name, self.names)
+                raise DataError(f"the graph names '{name}', which is not a column of the data{near}")
+
+
+def is_stream(data: Any) -> bool:
+    """Whether data are read in batches: a path, or what a library has not read yet."""
+    return isinstance(data, str | Path) or _kind(data) in _OPENERS
+
+
+def open_stream(data: Any) -> Stream:
+    """Open data that are read in batches."""
+    try:
+        import pyarrow.dataset  # noqa: F401  (which all of them are read by)
+    except ImportError:
+        raise DataError(_NEEDS_ARROW) from None
+    return _of_paths(data) if isinstance(data, str | Path) else _OPENERS[_kind(data)](data)
+
+
+def is_several_files(where: Path) -> bool:
+    """Whether a path is a folder, or a pattern of names."""
+    return where.is_dir() or (glob.has_magic(str(where)) and not where.exists())
+
+
+def checksum(where: str | Path) -> str:
+    """SHA-256 of all files of a folder or pattern, one after the other in the order of their names."""
+    sha = hashlib.sha256()
+    for name in _files(where):
+        with Path(name).open("rb") as file:
+            while chunk := file.read(2**20):
+                sha.update(chunk)
+    return sha.hexdigest()
+
+
+def _files(where: str | Path) -> list[str]:
+    """The files of a folder, or those that a pattern matches."""
+    text = str(where)
+    pattern = f"{glob.escape(text)}/**/*" if Path(text).is_dir() else text
+    return sorted(name for name in glob.glob(pattern, recursive=True) if Path(name).is_file())  # noqa: PTH207
+
+
+def _kind(data: Any) -> str:
+    """Library and class of data, without importing either."""
+    kind = type(data)
+    return f"{kind.__module__.split('.')[0]}.{'Dataset' if hasattr(data, 'get_fragments') else kind.__name__}"
+
+
+# ---------------------------------------------------------------- sources
+
+
+def _of_paths(where: str | Path) -> Stream:
+    """Parquet files: one, a folder of them, or all that a pattern such as ``people/*.parquet`` matches."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    text = str(where)
+    files: Any = text if Path(text).exists() else _files(text)
+    if not files:
+        raise DataError(f"there is no file {show(text)}: give a Parquet file, a folder of them or a pattern")
+    if isinstance(files, str) and Path(text).is_file() and not text.endswith(SUFFIXES):
+        raise DataError(f"{show(text)} is no Parquet file by its name: read it, and give the table itself")
+    try:
+        return _of_dataset(ds.dataset(files, format="parquet"))
+    except (OSError, pa.ArrowException) as problem:
+        raise DataError(f"{show(text)} cannot be read as Parquet ({problem}): give Parquet files") from None
+
+
+def _of_dataset(data: Any) -> Stream:
+    def read(names: Sequence[str], size: int) -> Iterator[Any]:
+        # few batches ahead, so that memory does not grow with the size of the files' row groups
+        options = {"batch_size": size, "batch_readahead": 4, "fragment_readahead": 1}
+        return iter(data.to_batches(columns=list(names), **options))
+
+    return Stream(tuple(map(str, data.schema.names)), read)
+
+
+def _of_lazy_frame(data: Any) -> Stream:
+    if not hasattr(data, "collect_batches"):
+        raise DataError(
+            "the data are a LazyFrame of a polars that cannot hand out batches: install a newer polars, or write "
+            "them with sink_parquet and give the path"
+        )
+
+    def read(names: Sequence[str], size: int) -> Iterator[Any]:
+        for frame in data.select(names).collect_batches(chunk_size=size, maintain_order=True):
+            yield from frame.to_arrow().to_batches()
+
+    return Stream(tuple(data.collect_schema().names()), read, data)
+
+
+def _of_relation(data: Any) -> Stream:
+    def read(names: Sequence[str], size: int) -> Iterator[Any]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        chosen = data.project(quoted)
+        reader = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_record_batch
+        return iter(reader(size))
+
+    return Stream(tuple(map(str, data.columns)), read, data)
+
+
+_OPENERS: dict[str, Callable[[Any], Stream]] = {
+    "pyarrow.Dataset": _of_dataset,
+    "polars.LazyFrame": _of_lazy_frame,
+    "duckdb.DuckDBPyRelation": _of_relation,
+}

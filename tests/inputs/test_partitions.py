@@ -1,0 +1,116 @@
+"""Data frames of Dask's: the numbers are those of the same data in memory, and survive a worker's loss."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # what Dask says of itself when it is imported
+    import dask.dataframe as dd
+    import distributed
+
+import fairstress as fs
+from fairstress.inputs import look
+from fairstress.inputs.partitions import Partitions, _packed
+
+GRAPH = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race", outcome="zfya")
+GIVEN = {"degrees": {"ugpa": 1, "lsat": 2}, "penalty": 1, "predictor_degree": 2, "predictor_penalty": 1}
+P = {("race", "lsat"): 0.3}
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of sockets and loops that a cluster leaves to be closed
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame(law_frame):
+    """Law school with fractions of points, so that no two students are alike."""
+    noise = np.random.default_rng(0).standard_normal((len(law_frame), 2))
+    return law_frame.assign(ugpa=law_frame["ugpa"] + 0.01 * noise[:, 0], lsat=law_frame["lsat"] + 0.1 * noise[:, 1])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(look, "HELD", 2000)
+
+
+def numbers(audit):
+    return [
+        *audit.fitted.claim.model_a.weights,
+        *audit.fitted.claim.predictor.weights,
+        audit.baselines["blind"].unfairness,
+        audit.cfu(P),
+        *audit.gradient(P),
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(frame):
+    return numbers(fs.Audit.fit(frame, GRAPH, reference="White", random_state=0, **GIVEN))
+
+
+def test_an_audit_on_workers_has_the_numbers_of_the_same_data_in_memory(client, frame, expected, small):
+    data = dd.from_pandas(frame, npartitions=5)
+    audit = fs.Audit.fit(data, GRAPH, client=client, reference="White", random_state=0, **GIVEN)
+    assert isinstance(audit.fitted.table.rows.whole, Partitions)
+    assert audit.fitted.table.n_counted == len(frame)
+    assert numbers(audit) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_worker_that_is_lost_changes_no_answer(client, frame, small):
+    data = dd.from_pandas(frame, npartitions=4)
+    audit = fs.Audit.fit(data, GRAPH, client=client, reference="White", random_state=0, **GIVEN)
+    before = audit.cfu({("race", "lsat"): 0.2})
+    pids = client.run(os.getpid)
+    os.kill(next(iter(pids.values())), signal.SIGKILL)
+    assert audit.cfu({("race", "lsat"): 0.2}) == before
+    again = fs.Audit.fit(data, GRAPH, client=client, reference="White", random_state=0, **GIVEN)
+    assert numbers(again) == numbers(audit)
+
+
+def test_rows_that_repeat_are_counted_on_the_workers(client, law_frame, small):
+    coarse = law_frame.round({"ugpa": 1, "lsat": 0, "zfya": 0}).assign(w=2.0)
+    kinds = {"ugpa": "number", "lsat": "number"}
+    given = {"reference": "White", "random_state": 0, "kinds": kinds, **GIVEN}
+    found = fs.Audit.fit(dd.from_pandas(coarse, npartitions=3), GRAPH, client=client, sample_weight="w", **given)
+    expected = fs.Audit.fit(coarse, GRAPH, sample_weight=coarse["w"], **given)
+    assert found.fitted.table.rows.whole is None
+    assert found.cfu(P) == pytest.approx(expected.cfu(P), rel=1e-9)
+
+
+def test_the_client_that_is_at_work_is_the_default(client, frame, small):
+    data = dd.from_pandas(frame, npartitions=2)
+    assert fs.Audit.fit(data, GRAPH, reference="White", **GIVEN).fitted.table.n_counted == len(frame)
+
+
+def test_a_frame_without_a_cluster_and_a_client_without_a_frame_are_refused(client, law_frame, monkeypatch):
+    data = dd.from_pandas(law_frame, npartitions=2)
+    with pytest.raises(fs.SettingError, match="client is given, but the data are no data frame of Dask's"):
+        fs.Audit.fit(law_frame, GRAPH, client=client, **GIVEN)
+    with pytest.raises(fs.DataError, match="the graph names 'zfya', which is not a column"):
+        fs.Audit.fit(data.drop(columns="zfya"), GRAPH, client=client, **GIVEN)
+
+    def none():
+        raise ValueError("no client")
+
+    monkeypatch.setattr(distributed, "get_client", none)
+    with pytest.raises(fs.SettingError, match=r"there is no cluster: give client=distributed.Client\(\)"):
+        fs.Audit.fit(data, GRAPH, **GIVEN)
+
+
+def test_what_is_sent_to_workers_leaves_the_sample_behind(frame):
+    rows = fs.Audit.fit(frame, GRAPH, reference="White", **GIVEN).fitted.table.rows
+    sample = replace(rows, whole=Partitions(None, (), 1.0))
+    assert len(_packed(partial(max, sample))) < 5_000 < len(_packed(partial(max, rows)))

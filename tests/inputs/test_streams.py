@@ -1,0 +1,327 @@
+"""Data that are read in batches: the numbers are those of the same data in memory, wherever they come from."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import nullcontext
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import fairstress as fs
+from fairstress.claim.evaluate import fits as model_fits
+from fairstress.inputs import look, streamed
+from fairstress.inputs.correlation import read_correlation
+from fairstress.inputs.streams import open_stream
+from fairstress.running import carry_out
+from fairstress.settings import read_settings
+
+GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> z; x <-> z", protected="a", outcome="y")
+GIVEN = {"degrees": {"x": 1, "z": 2}, "penalty": 1, "predictor_degree": 2, "predictor_penalty": 1, "random_state": 0}
+N = 5000
+P = {("a", "z"): 0.3, ("x", "z"): -0.2}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    drawn = fs.datasets.simulate(GRAPH, N, random_state=0).frame
+    return drawn.assign(a=np.where(drawn["a"] > 0, "u", "v"), x=10 + 3 * drawn["x"], w=1 + np.arange(N) % 3)
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    """Five files of different length."""
+    where = tmp_path_factory.mktemp("people")
+    for i, part in enumerate(np.split(np.arange(N), [100, 2000, 2100, 4000])):
+        pq.write_table(pa.table(frame.iloc[part]), where / f"part{i}.parquet", row_group_size=700)
+    return where
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Samples and pieces so small that a few thousand rows do not fit."""
+    monkeypatch.setattr(look, "HELD", 500)
+    monkeypatch.setattr("fairstress.inputs.streams.Stream.pieces.__defaults__", (1024,))
+
+
+def rounded(frame):
+    """Whole numbers, of which zero has one sign."""
+    return frame.assign(**{name: frame[name].round() + 0.0 for name in "xzy"})
+
+
+def sources(folder):
+    return {
+        "pattern": str(folder / "*.parquet"),
+        "folder": folder,
+        "dataset": ds.dataset(folder),
+        "lazy": pl.scan_parquet(folder / "*.parquet"),
+        "relation": duckdb.read_parquet(str(folder / "*.parquet")),
+    }
+
+
+def numbers(audit):
+    """What an audit finds, from Model A to worst cases."""
+    claim = audit.fitted.claim
+    fits = model_fits(claim, read_correlation(P, GRAPH, audit.variables)[None])
+    asked = (audit.effect("z"), audit.effect("z", "direct"), audit.flips(0.5), audit.cfu_of_group("u"))
+    return [
+        *audit.fitted.claim.model_a.weights,
+        audit.model_a.log_likelihood,
+        *audit.fitted.claim.predictor.weights,
+        audit.fitted.claim.predictor.r2,
+        *(baseline.unfairness for baseline in audit.baselines.values()),
+        audit.fitted.outcome_variance,
+        audit.cfu(P),
+        *audit.gradient(P),
+        audit.cfu(P, baseline="blind"),
+        *(one.values(claim, fits)[0] for one in asked),
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(frame):
+    return numbers(fs.Audit.fit(frame, GRAPH, **GIVEN))
+
+
+@pytest.mark.parametrize("kind", ["pattern", "folder", "dataset", "lazy", "relation"])
+def test_an_audit_of_batches_has_the_numbers_of_the_same_data_in_memory(folder, expected, small, kind):
+    audit = fs.Audit.fit(sources(folder)[kind], GRAPH, **GIVEN)
+    assert audit.fitted.table.rows.size <= 510
+    assert audit.fitted.table.rows.n == N
+    assert audit.fitted.table.n_counted == N
+    assert numbers(audit) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_worst_case_and_a_profile_of_batches_are_those_in_memory(frame, folder, small):
+    found, expected = (fs.Audit.fit(data, GRAPH, **GIVEN) for data in (folder, frame))
+    assert found.worst_case(0.1).value == pytest.approx(expected.worst_case(0.1).value, rel=1e-9)
+    one, other = (audit.profile(("a", "z"), [-0.2, 0.1]).to_frame()["cfu"] for audit in (found, expected))
+    assert one.tolist() == pytest.approx(other.tolist(), rel=1e-9)
+
+
+def test_people_whose_predictions_change_alike_are_gathered_from_everyone(frame, folder, small):
+    given = GIVEN | {"degrees": {"x": 1, "z": 1}, "predictor_degree": 1}
+    found, expected = (fs.Audit.fit(data, GRAPH, **given) for data in (folder, frame))
+    assert found.cfu(P) == pytest.approx(expected.cfu(P), rel=1e-9)
+    few = found.fitted.claim.for_changes().rows
+    assert (few.size, few.n) == (2, N)
+    assert sorted(few.weight) == sorted(found.fitted.table.group_sizes().values())
+
+
+def test_weights_are_a_column_and_count_as_in_memory(frame, folder, small):
+    found = fs.Audit.fit(folder, GRAPH, sample_weight="w", **GIVEN)
+    expected = fs.Audit.fit(frame, GRAPH, sample_weight=frame["w"], **GIVEN)
+    assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9, abs=1e-12)
+    with pytest.raises(fs.SettingError, match=r"sample_weight is .*: give the name of a column of weights"):
+        fs.Audit.fit(folder, GRAPH, sample_weight=frame["w"].to_numpy(), **GIVEN)
+
+
+def test_an_outcome_of_classes_and_a_numeric_attribute_are_coded_as_in_memory(frame, small, tmp_path):
+    own = frame.assign(y=np.where(frame["y"] > 0, "yes", "no"), a=(frame["a"] == "u") * 20 + 40 + frame["x"] % 3)
+    own.to_parquet(tmp_path / "people.parquet")
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> z", protected="a", outcome="y")
+    at = {("a", "z"): 0.3}
+    found, expected = (fs.Audit.fit(data, graph, **GIVEN) for data in (tmp_path / "people.parquet", own))
+    assert found.cfu(at) == pytest.approx(expected.cfu(at), rel=1e-9)
+    assert found.fitted.claim.predictor.weights == pytest.approx(expected.fitted.claim.predictor.weights, rel=1e-8)
+    assert found.model_a.log_likelihood == pytest.approx(expected.model_a.log_likelihood, rel=1e-12)
+
+
+def test_several_levels_are_moved_to_each_other_as_in_memory(frame, small, tmp_path):
+    own = frame.assign(a=np.where(frame["x"] > 12, "t", frame["a"]))
+    own.to_parquet(tmp_path / "people.parquet")
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    found, expected = (fs.Audit.fit(data, graph, **GIVEN) for data in (tmp_path / "people.parquet", own))
+    assert found.cfu({("x", "z"): 0.3}) == pytest.approx(expected.cfu({("x", "z"): 0.3}), rel=1e-9)
+    assert found.fitted.table.group_sizes() == expected.fitted.table.group_sizes()
+
+
+@pytest.mark.parametrize("kind", ["folder", "lazy", "relation"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_rows_that_repeat_are_counted_and_are_an_ordinary_table(frame, small, tmp_path, kind, weight):
+    coarse = rounded(frame)
+    coarse.to_parquet(tmp_path / "people.parquet")
+    found = fs.Audit.fit(sources(tmp_path)[kind], GRAPH, sample_weight=weight, kinds=NUMBERS, **GIVEN)
+    given = None if weight is None else coarse["w"]
+    expected = fs.Audit.fit(coarse, GRAPH, sample_weight=given, kinds=NUMBERS, **GIVEN)
+    assert found.fitted.table.rows.whole is None
+    assert found.fitted.table.y.size == len(coarse[["a", "x", "z", "y"]].drop_duplicates())
+    assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9, abs=1e-12)
+
+
+NUMBERS = {"x": "number", "z": "number"}
+
+
+def test_where_too_many_rows_differ_they_are_read_one_by_one(frame, small, tmp_path, monkeypatch):
+    rounded(frame).to_parquet(tmp_path / "people.parquet")
+    monkeypatch.setattr(streamed, "MOST_COUNTS", 100)
+    for kind in ("folder", "lazy"):
+        audit = fs.Audit.fit(sources(tmp_path)[kind], GRAPH, kinds=NUMBERS, **GIVEN)
+        assert audit.fitted.table.rows.whole is not None
+
+
+def test_few_rows_are_simply_read(frame, folder, expected):
+    audit = fs.Audit.fit(folder, GRAPH, **GIVEN)
+    assert audit.fitted.table.rows.whole is None
+    assert numbers(audit) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_pieces_have_the_same_rows_however_files_are_divided(frame, folder):
+    pieces = list(open_stream(folder).pieces(["x", "a"], 1000))
+    assert [len(piece) for piece in pieces] == [1000] * 5
+    assert pa.concat_tables(pieces).to_pandas().equals(frame[["x", "a"]])
+
+
+def test_a_rare_level_is_in_the_sample(frame, small, tmp_path):
+    own = frame.assign(a=np.where(np.arange(N) == 4444, "w", frame["a"]))
+    own.to_parquet(tmp_path / "people.parquet")
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    with pytest.warns(fs.FairstressWarning, match="the group 'w' of 'a' has 1 rows"):
+        audit = fs.Audit.fit(tmp_path / "people.parquet", graph, **GIVEN)
+    assert audit.fitted.table.group_sizes()["w"] == 1
+
+
+def test_degrees_and_penalties_are_chosen_by_the_sample(folder, small, monkeypatch):
+    samples, read = [], streamed.read_table
+    monkeypatch.setattr(
+        streamed, "read_table", lambda people, *_, **own: samples.append(people) or read(people, *_, **own)
+    )
+    audit = fs.Audit.fit(folder, GRAPH, max_degree=2, random_state=0)
+    sample = fs.Audit.fit(samples[0], GRAPH, max_degree=2, random_state=0)
+    for name in ("degrees", "penalty", "predictor_degree", "predictor_penalty"):
+        assert getattr(audit.settings, name) == getattr(sample.settings, name)
+
+
+# ---------------------------------------------------------------- everyone, written
+
+
+@pytest.mark.parametrize("kind", ["stream", "memory"])
+def test_everyone_is_written_to_a_file_in_batches(frame, folder, small, tmp_path, kind):
+    data = folder if kind == "stream" else frame
+    audit = fs.Audit.fit(data, GRAPH, **GIVEN)
+    assert audit.counterfactuals(P, to=tmp_path / "moved.parquet") is None
+    found, whole = pd.read_parquet(tmp_path / "moved.parquet"), fs.Audit.fit(frame, GRAPH, **GIVEN)
+    expected = whole.counterfactuals(P)
+    assert found["row"].tolist() == list(range(N))
+    assert found["a"].tolist() == expected["a"].tolist()
+    np.testing.assert_allclose(found[["x", "z"]], expected[["x", "z"]], rtol=1e-9)
+    np.testing.assert_allclose(found["cfu"], whole.cfu_by_row(P), rtol=1e-8, atol=1e-14)
+    assert found["cfu"].mean() == pytest.approx(audit.cfu(P), rel=1e-9)
+
+
+def test_nothing_is_left_behind_where_writing_fails(folder, small, tmp_path, monkeypatch):
+    audit = fs.Audit.fit(folder, GRAPH, **GIVEN)
+
+    def fails(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairstress.analyses.written._frame", fails)
+    with pytest.raises(KeyboardInterrupt):
+        audit.counterfactuals(P, to=tmp_path / "moved.parquet")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(fs.SettingError, match=r"cannot write counterfactuals to .*: there is no folder"):
+        audit.counterfactuals(P, to=tmp_path / "nowhere" / "moved.parquet")
+
+
+REFUSED = {
+    "cfu_by_row": lambda audit: audit.cfu_by_row(P),
+    "counterfactuals": lambda audit: audit.counterfactuals(P),
+    "predictor_inputs": lambda audit: audit.predictor_inputs(),
+    "limits": lambda audit: audit.estimate(P),
+    "a report": lambda audit: audit.report(None, 0.1),
+    "diagnostics": lambda audit: audit.diagnostics(),
+    "a function of a frame": lambda audit: audit.bounds(lambda moved: moved["z"].mean(), 0.1),
+    "some rows": lambda audit: audit.refit(keep=np.ones(audit.fitted.table.y.size, dtype=bool)),
+}
+
+
+@pytest.mark.parametrize("question", list(REFUSED))
+def test_what_needs_everyone_in_memory_is_refused_with_the_way_out(folder, small, question):
+    audit = fs.Audit.fit(folder, GRAPH, **GIVEN)
+    with pytest.raises(
+        fs.SettingError, match=r"not in memory, and .* would need all 5,000 people there: (c|read|give)"
+    ):
+        REFUSED[question](audit)
+
+
+def test_settings_that_need_everyone_in_memory_are_refused(folder, small):
+    for settings in ({"measure": "max"}, {"holdout": 0.2}):
+        with pytest.raises(fs.SettingError, match="would need all 5,000 people"):
+            fs.Audit.fit(folder, GRAPH, **GIVEN, **settings)
+    with pytest.raises(fs.SettingError, match="kinds says 'rank' for 'x', but the data are not in memory"):
+        fs.Audit.fit(folder, GRAPH, kinds={"x": "rank"}, **GIVEN)
+
+
+def test_levels_beside_numbers_are_refused_where_rows_do_not_repeat(frame, small, tmp_path):
+    frame.assign(x=frame["x"].round() % 4).to_parquet(tmp_path / "people.parquet")
+    with pytest.raises(fs.DataError, match="not in memory, and 'x' is no plain number"):
+        fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
+
+
+def test_missing_and_infinite_values_are_refused_by_their_row(frame, small, tmp_path):
+    for value, what in ((np.nan, "missing"), (np.inf, "infinite")):
+        frame.assign(z=frame["z"].where(frame.index != 3000, value)).to_parquet(tmp_path / "people.parquet")
+        with pytest.raises(fs.DataError, match=rf"column 'z' has 1 {what} value \(first in row 3,000\)"):
+            fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
+
+
+SETTINGS = """data = "people/*.parquet"
+graph = "a -> x, z; x -> z; a <-> z; x <-> z"
+protected = "a"
+outcome = "y"
+sample_weight = "w"
+
+[options]
+degrees = { x = 1, z = 2 }
+penalty = 1
+predictor_degree = 2
+predictor_penalty = 1
+random_state = 0
+
+[profile]
+points = 3
+lowest = -0.2
+highest = 0.2
+"""
+
+
+def test_a_settings_file_names_a_pattern(frame, folder, small, tmp_path):
+    shutil.copytree(folder, tmp_path / "people")
+    (tmp_path / "audit.toml").write_text(SETTINGS)
+    found = carry_out(read_settings(tmp_path / "audit.toml"), lambda _: nullcontext())
+    expected = fs.Audit.fit(frame, GRAPH, sample_weight=frame["w"], **GIVEN)
+    assert found.audit.cfu(P) == pytest.approx(expected.cfu(P), rel=1e-9)
+    assert found.content["data"]["file"] == "*.parquet"
+    assert found.content["data"]["rows"] == N
+    assert len(found.content["data"]["sha256"]) == 64
+    (tmp_path / "audit.toml").write_text(f'{SETTINGS}\n[columns.a]\nrecode = {{ u = "U", v = "V" }}\n')
+    with pytest.raises(fs.SettingError, match=r"the settings have recode, but '\*.parquet' is read in batches"):
+        read_settings(tmp_path / "audit.toml").fit()
+
+
+def test_paths_that_are_no_parquet_are_refused(frame, tmp_path):
+    (tmp_path / "people.csv").write_text("a,x")
+    (tmp_path / "broken.parquet").write_text("a,x")
+    for where, why in (
+        (tmp_path / "people.csv", "is no Parquet file by its name"),
+        (tmp_path / "broken.parquet", "cannot be read as Parquet"),
+        (tmp_path / "none.parquet", "there is no file"),
+        (str(tmp_path / "*.feather"), "there is no file"),
+    ):
+        with pytest.raises(fs.DataError, match=why):
+            fs.Audit.fit(where, GRAPH, **GIVEN)
+    frame.drop(columns="z").to_parquet(tmp_path / "people.parquet")
+    with pytest.raises(fs.DataError, match="the graph names 'z', which is not a column of the data"):
+        fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
+
+
+def test_a_summary_speaks_of_everyone_and_the_notes_of_the_sample(folder, small):
+    audit = fs.Audit.fit(folder, GRAPH, **GIVEN)
+    assert "5,000 rows" in audit.details()
+    assert any("5,000 people" in note and "a sample of 500" in note for note in audit.notes)
