@@ -25,7 +25,7 @@ def test_ten_features_are_audited_within_all_45_pairs(load_benchmark, monkeypatc
     assert audit.cfu({audit.graph.pairs[0]: 0.3}) > 0
 
 
-NAMES = ["against", "certificate", "import_time", "large_data", "robust_predictor", "threads"]
+NAMES = ["against", "certificate", "import_time", "large_data", "robust_predictor", "streams", "threads"]
 
 
 @pytest.mark.parametrize("name", NAMES)

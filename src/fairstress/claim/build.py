@@ -253,8 +253,8 @@ def _claim(
         reference=coding.reference_code,
     )
     lens, predictor = audited or fit_audited(table, settings, view, model_a, folds)
-    moved, origin = coding.contrasts(table.rows)
-    places = origin if coding.targets else None  # where everyone is moved once, they stand as they did
+    # where everyone is moved once, they stand as they did
+    moved, places = coding.contrasts(table.rows) if coding.targets else (table.rows, None)
     claim = Claim(moved, table.rows, design, system, model_a, lens, predictor, settings.measure, places)
     claim = replace(claim, tied=_tied(table.graph, design))
     return sampled(claim, settings.random_state) if claim.is_mixed else claim

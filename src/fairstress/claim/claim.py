@@ -21,6 +21,7 @@ from fairstress.model.fit import Fit, System
 from fairstress.model.mixed import MixedSystem
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
 from fairstress.model.system import Likelihood
+from fairstress.model.threshold import ThresholdSystem
 from fairstress.model.tree import DETAIL, Detail, model_residuals
 from fairstress.model.user_predictor import columns_of
 from fairstress.model.view import Lens, RawColumns, View
@@ -75,7 +76,8 @@ class Claim:
         alone = self._takes_turns
         if self.blocks() is self._kept:
             return total(partial(of, self), self._kept, alone=alone)
-        return self.rows.total(lambda block: of(self, self._factual(block)), alone=alone)
+        here = self.bare()
+        return self.rows.total(lambda block: of(here, here._factual(block)), alone=alone)
 
     def total_beside(self, other: Claim, of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T]) -> T:
         """The same for two claims about the same people, each block of whom is handed on as both see it."""
@@ -83,7 +85,14 @@ class Claim:
         alone = any(claim._takes_turns for claim in claims)
         if self.blocks() is self._kept and other.blocks() is other._kept:
             return total(partial(of, claims), list(zip(self._kept, other._kept, strict=True)), alone=alone)
-        return self.rows.total(lambda block: of(claims, [claim._factual(block) for claim in claims]), alone=alone)
+        here = [claim.bare() for claim in claims]
+        return self.rows.total(lambda block: of(here, [claim._factual(block) for claim in here]), alone=alone)
+
+    def bare(self) -> Claim:
+        """The claim without what a system keeps of rows, where these lie elsewhere and it is sent there."""
+        if self.rows.whole is None or not isinstance(self.system, ThresholdSystem):
+            return self
+        return replace(self, system=self.system.features)
 
     @property
     def _takes_turns(self) -> bool:

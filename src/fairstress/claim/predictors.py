@@ -136,10 +136,11 @@ def _baseline(
 
 def mean_squared_distance(first: Claim, second: Claim, rows: Rows) -> float:
     """Mean squared difference of two predictors' predictions for people as they are."""
+    one, other = first.bare(), second.bare()
 
     def of(block: Rows) -> float:
-        eps = first.residuals(block)
-        return float(block.weight @ (first.predict(block, eps) - second.predict(block, eps)) ** 2)
+        eps = one.residuals(block)
+        return float(block.weight @ (one.predict(block, eps) - other.predict(block, eps)) ** 2)
 
     alone = not all(isinstance(claim.predictor, PolynomialPredictor) for claim in (first, second))
     return rows.total(of, alone=alone) / rows.n

@@ -240,9 +240,10 @@ class Table:
             return self.everyone.group_sizes
         if self.protected.levels is None:
             return {}
-        a = self.rows.a[self.row_of[self.weight > 0]]
-        codes = zip(self.protected.levels, self.protected.codes, strict=True)
-        return {level: int((a == code).sum()) for level, code in codes}
+        counted, codes = self.weight > 0, zip(self.protected.levels, self.protected.codes, strict=True)
+        alone = self.row_of.size == self.rows.size  # then each row is one of a kind, in the table's order
+        a = self.rows.a if alone else self.rows.a[self.row_of]
+        return {level: int(np.count_nonzero((a == code) & counted)) for level, code in codes}
 
     @property
     def n_counted(self) -> int:

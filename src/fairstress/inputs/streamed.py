@@ -276,6 +276,18 @@ def _number_by_moments(coding: ProtectedCoding, mean: float, deviation: float) -
 def _bare(table: Table) -> Table:
     """What coding needs of a table: its people are left behind."""
     nobody, none = table.rows.where(slice(0, 0)), np.zeros(0)
-    return replace(
-        table, rows=nobody, row_of=none.astype(np.intp), y=none, weight=none, index=pd.RangeIndex(0), source=None
-    )
+    units = replace(table.units, features=tuple(map(_brief, table.units.features)))
+    people: dict[str, Any] = {
+        "rows": nobody,
+        "row_of": none.astype(np.intp),
+        "y": none,
+        "weight": none,
+        "index": pd.RangeIndex(0),
+    }
+    return replace(table, **people, units=units, source=None)
+
+
+def _brief(feature: FeatureCoding) -> FeatureCoding:
+    """A coding that remembers of a number's values the ends alone."""
+    ends = [0, -1]
+    return replace(feature, known=feature.known[ends], marks=feature.marks[ends]) if feature.kind.is_number else feature

@@ -286,7 +286,8 @@ class ThresholdSystem:
         """Which of all columns, or of those from which A is seen, are equal."""
         if every not in self._folds:
             which, equations = self._which(every)
-            marks = self.rows.total(lambda block: marks_of(make_columns(self.design, equations, block)))
+            design = self.design  # and nothing else of the system: rows may lie elsewhere
+            marks = self.rows.total(lambda block: marks_of(make_columns(design, equations, block)))
             self._folds[every] = Folded.of(which, self.members.size + self._n_gamma, *same_columns(marks))
         return self._folds[every]
 
@@ -305,7 +306,8 @@ class ThresholdSystem:
         """What makes columns of a block; where rows are few it keeps their products."""
         folded, (_, equations) = self._folded(every), self._which(every)
         few = self.rows.size * folded.count * (folded.count + 1) // 2 <= PRODUCTS
-        return lambda block: Columns.of(make_columns(self.design, equations, block)[:, folded.first], block, few=few)
+        design, first = self.design, folded.first
+        return lambda block: Columns.of(make_columns(design, equations, block)[:, first], block, few=few)
 
     # ------------------------------------------------------------ in and out
 
