@@ -99,7 +99,7 @@ CASES = [
     (
         "a folder as data",
         head(data='"."'),
-        "cannot read '.': give a .csv or .parquet file",
+        "'.' cannot be read as Parquet",
     ),
     (
         "data in a list of one",
