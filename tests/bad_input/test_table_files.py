@@ -19,7 +19,7 @@ CASES = [
         "an empty file",
         "people.csv",
         lambda lines: "",
-        "cannot read 'people.csv': No columns to parse from file",
+        "cannot read 'people.csv': it is empty, give a file with a line of names and a line for each person",
     ),
     (
         "a header alone",
@@ -86,9 +86,9 @@ CASES = [
         "people.csv",
         lambda lines: joined([*lines, f"{lines[1].split(COMMA)[0]},,1,1"]),
         (
-            "column 'x' has 1 missing value (first in row 80; a=-1: 1): missing='drop' leaves this person out, "
-            "and the report says how many of each group; or impute several times and give the completed tables "
-            "as a list, Audit.fit([frame_1, frame_2, ...], graph); fairstress never does either silently"
+            "column 'x' has 1 missing value (first in row 80; a=-1: 1): missing = \"drop\" under [options] leaves this "
+            "person out, and the report says how many of each group; or impute several times and name the completed "
+            'tables in a list, data = ["one.csv", "two.csv"]; fairstress never does either silently'
         ),
     ),
     (
@@ -96,9 +96,9 @@ CASES = [
         "people.csv",
         lambda lines: joined([*lines, f"{lines[1].split(COMMA)[0]},NA,1,1"]),
         (
-            "column 'x' has 1 missing value (first in row 80; a=-1: 1): missing='drop' leaves this person out, "
-            "and the report says how many of each group; or impute several times and give the completed tables "
-            "as a list, Audit.fit([frame_1, frame_2, ...], graph); fairstress never does either silently"
+            "column 'x' has 1 missing value (first in row 80; a=-1: 1): missing = \"drop\" under [options] leaves this "
+            "person out, and the report says how many of each group; or impute several times and name the completed "
+            'tables in a list, data = ["one.csv", "two.csv"]; fairstress never does either silently'
         ),
     ),
     (
