@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference build clean
+.PHONY: demo evidence fuzz test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference build clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -51,6 +51,7 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/mixed_fit.py
 	$(BIN)/python benchmarks/bands.py
 	$(BIN)/python benchmarks/searches.py
+	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/profile_against_torch.py
 
 # tool 2: slow, and measured against targets of its own
@@ -76,6 +77,18 @@ examples: $(INSTALLED)-test
 # stored values of other programs; only needed to make them anew
 reference: $(INSTALLED)-reference
 	$(BIN)/python tests/reference/generate.py
+
+# a second program on many more problems than the tests have, from seed FIRST on; half an hour
+FIRST ?= 0
+COUNT ?= 20
+evidence: $(INSTALLED)-test
+	$(BIN)/python studies/second_program.py --first $(FIRST) --count $(COUNT)
+	$(BIN)/python studies/bad_input.py
+
+# every parser under a coverage-guided fuzzer, SECONDS each
+SECONDS ?= 60
+fuzz: $(INSTALLED)-fuzz
+	$(BIN)/python studies/fuzz.py --seconds $(SECONDS)
 
 # the source distribution and the wheel of a release, in dist/
 build: $(INSTALLED)-release

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-RUNS = int(os.environ.get("RUNS", 3))
+RUNS = int(os.environ.get("RUNS", "3"))
 HERE = Path(__file__).resolve().parents[1]
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa"
 WITH, WITHOUT = (("a", "x2"), ("x2", "x5"), ("x3", "x7")), (("x1", "x4"), ("x2", "x5"), ("x3", "x7"))

@@ -5,14 +5,16 @@ dozen of them. Here the same set of correlations is searched by scipy's differen
 values, for claims with derivatives (ridge on Model A's residuals) and without (boosted trees on the columns), two to
 four pairs and two sizes of the budget. A share missed is how far the worst case lies below the best of evolution.
 
-Usage: python studies/global_search.py [--generations 20]
+Usage: python studies/global_search.py [--generations 20] [--plain]
 
-Prints a table in Markdown and writes it to ``global_search.md`` beside this file.
+Prints a table in Markdown and writes it to ``global_search.md`` beside this file. With ``--plain`` it compares them for
+random graphs of numbers instead, within all budgets, and writes ``global_search_plain.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,14 +28,17 @@ from scipy import optimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import fairstress as fs
-from fairstress.budgets import Pairwise
+from fairstress.budgets import read_budget
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.functionals.cfu import CFU
-from fairstress.search.sets import correlation_set
+from fairstress.search.causes import sets_within
+from fairstress.search.members import Members
 
 HERE = Path(__file__).parent
 SIZES = (0.2, 0.4)
 WIDER = 1.15
+PLAIN = 12  # random graphs
+BUDGETS = ("pairwise", "spectral", "single cause")
 EDGES = "a -> x1, x2, x3; x1 -> x2, x3; x2 -> x3"
 
 
@@ -90,11 +95,30 @@ def german() -> fs.Audit:
     return real_tables.fit(study, frame, real_tables.pipeline().fit(shown, frame[study.outcome]))
 
 
-def evolved(audit: fs.Audit, p_max: float, generations: int) -> tuple[float, int]:
+def random_audit(seed: int, n: int) -> fs.Audit:
+    """An audit of four numbers with random edges and pairs, so that edges are missing and CFU moves."""
+    rng, names = np.random.default_rng(seed), ["a", "w", "x", "y", "z"]
+    every = list(itertools.combinations(names, 2))
+    edges = [f"{j} -> {k}" for j, k in every if j == "a" or rng.random() < 0.5]
+    chosen = rng.choice(len(every), int(rng.integers(2, 7)), replace=False)
+    pairs = [f"{every[i][0]} <-> {every[i][1]}" for i in sorted(chosen.tolist())]
+    graph = fs.CausalGraph.parse("; ".join([*edges, *pairs]), protected="a", outcome="outcome")
+    frame = fs.datasets.simulate(graph, n, random_state=seed).frame
+    degrees = {name: int(rng.integers(1, 3)) for name in graph.features}
+    given = {"degrees": degrees, "penalty": float(rng.choice([0, 1, 30])), "predictor_degree": 2}
+    return fs.Audit.fit(frame, graph, predictor_penalty=1, random_state=0, **given)
+
+
+def evolved(audit: fs.Audit, p_max: float, generations: int, budget: str = "pairwise") -> tuple[float, int]:
     """The largest CFU that differential evolution finds within the budget, and how many values that took."""
-    fitted = audit.fitted
-    members = correlation_set(Pairwise(), p_max, fitted.graph, fitted.variables)
-    asked = 0
+    sets = sets_within(read_budget(budget), p_max, audit.graph, audit.variables)
+    found = [evolved_within(audit, members, generations) for members in sets]
+    return max(best for best, _ in found), sum(asked for _, asked in found)
+
+
+def evolved_within(audit: fs.Audit, members: Members, generations: int) -> tuple[float, int]:
+    """The same within one of the sets that a budget is the union of."""
+    fitted, asked = audit.fitted, 0
 
     def loss(population: np.ndarray) -> np.ndarray:
         nonlocal asked
@@ -119,12 +143,14 @@ def evolved(audit: fs.Audit, p_max: float, generations: int) -> tuple[float, int
     return -float(end.fun), asked
 
 
-def row_of(table: str, predictor: str, audit: fs.Audit, p_max: float, generations: int) -> dict[str, str]:
+def row_of(
+    table: str, predictor: str, audit: fs.Audit, p_max: float, generations: int, budget: str = "pairwise"
+) -> dict[str, str]:
     """One comparison."""
     start = time.process_time()
-    worst = audit.worst_case(p_max)
+    worst = audit.worst_case(p_max, budget=budget)
     seconds = time.process_time() - start
-    best, asked = evolved(audit, p_max, generations)
+    best, asked = evolved(audit, p_max, generations, budget)
     return {
         "table": table,
         "predictor": predictor,
@@ -153,12 +179,35 @@ more, along its way). Trees move in steps, so that evolution finds spikes betwee
 """
 
 
+PLAIN_WORDS = """# Worst cases of plain claims against differential evolution
+
+The largest CFU that `Audit.worst_case` and scipy's differential evolution find within the same set of correlations, for
+random graphs of numbers, polynomial equations and predictors, within each kind of budget.
+"""
+
+
+def compare_plain(people: int, generations: int) -> None:
+    """Compare them for random graphs of numbers."""
+    rows = []
+    for seed, budget, p_max in itertools.product(range(PLAIN), BUDGETS, SIZES):
+        audit = random_audit(seed, people)
+        rows.append(row_of(f"random graph {seed}", f"{budget} budget", audit, p_max, generations, budget))
+        print(*rows[-1].values(), sep=" | ", flush=True)
+    shown = [{"budget" if name == "predictor" else name: text for name, text in row.items()} for row in rows]
+    head = f"- fairstress {fs.__version__}, scipy {scipy.__version__}, n = {people}, {generations} generations"
+    (HERE / "global_search_plain.md").write_text(f"{PLAIN_WORDS}\n{head}\n\n{markdown(shown)}\n")
+
+
 def main() -> None:
     """Compare them all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=20, help="of differential evolution")
     parser.add_argument("--people", type=int, default=500, help="in each simulated table")
+    parser.add_argument("--plain", action="store_true", help="random graphs of numbers instead")
     given = parser.parse_args()
+    if given.plain:
+        compare_plain(given.people, given.generations)
+        return
     rows = []
     for mix in MIXES:
         for name, predictor in predictors().items():

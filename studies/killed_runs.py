@@ -6,7 +6,7 @@ must be whole, each as it was before or as the killed run was to write it.
 
 Usage: python studies/killed_runs.py [200]
 
-Prints a table in Markdown and writes it to ``killed_runs.md`` beside this file.
+Prints a table in Markdown and writes it to ``killed_runs.md`` beside this file, and a record to ``evidence/``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+
+from reliability import store
 
 import fairstress as fs
 
@@ -147,6 +151,15 @@ if __name__ == "__main__":
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    text = report(asked.count, asked.seed, *study(asked.count, asked.seed))
+    moments, found, left = study(asked.count, asked.seed)
+    text = report(asked.count, asked.seed, moments, found, left)
     (Path(__file__).parent / "killed_runs.md").write_text(text)
     print(text)
+    writing = moments["while writing"]
+    store(
+        "killed_runs",
+        f"python studies/killed_runs.py {asked.count} --seed {asked.seed}",
+        title="Runs killed at random moments (SIGKILL)",
+        tried=f"{asked.count} runs with a report, {writing} of them killed while they wrote",
+        outcome="results and page always whole: the old ones, or the new ones",
+    )

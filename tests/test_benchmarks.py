@@ -25,6 +25,9 @@ def test_ten_features_are_audited_within_all_45_pairs(load_benchmark, monkeypatc
     assert audit.cfu({audit.graph.pairs[0]: 0.3}) > 0
 
 
-@pytest.mark.parametrize("name", ["import_time", "large_data", "robust_predictor", "streams", "threads"])
+NAMES = ["against", "certificate", "import_time", "large_data", "robust_predictor", "streams", "threads"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_other_benchmarks_can_be_imported(load_benchmark, name):
     assert callable(load_benchmark(name).main)

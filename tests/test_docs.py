@@ -29,7 +29,7 @@ from click.testing import CliRunner
 
 import fairstress as fs
 from fairstress.cli import main
-from fairstress.results import Benchmarks, Contour, Curve, Frontier, People, Profile, WorstCase
+from fairstress.results import Benchmarks, Certificate, Contour, Curve, Frontier, People, Profile, WorstCase
 from fairstress.settings import read_settings
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +45,7 @@ KNOWN = {
     "CausalGraph": fs.CausalGraph,
     "audit": fs.Audit,
     "benchmarks": Benchmarks,
+    "certificate": Certificate,
     "contour": Contour,
     "curve": Curve,
     "frontier": Frontier,

@@ -128,4 +128,4 @@ def test_again_stands_alone_and_a_run_needs_settings(made):
     found = call("run", made / "audit.toml", "--again", made / "out" / "results.json")
     assert (found.exit_code, "--again goes with --json" in found.stderr) == (2, True)
     found = call("run")
-    assert (found.exit_code, "Missing argument" in found.stderr) == (2, True)
+    assert (found.exit_code, "missing argument" in found.stderr) == (2, True)

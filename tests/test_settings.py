@@ -601,3 +601,13 @@ def test_the_head_of_a_settings_file_is_checked(tmp_path, text, message):
     path.write_text(f'protected = "a"\noutcome = "y"\n{text}')
     with pytest.raises(SettingError, match=re.escape(message)):
         read_settings(path)
+
+
+def test_advice_on_missing_values_is_given_as_a_settings_file_has_it(tmp_path):
+    (tmp_path / "people.csv").write_text("a,x,y\n" + "left,1,2\nright,,3\nleft,2,4\n" * 20)
+    (tmp_path / "audit.toml").write_text('data = "people.csv"\ngraph = "a -> x"\nprotected = "a"\noutcome = "y"\n')
+    said = CliRunner().invoke(main, ["check", str(tmp_path / "audit.toml")])
+    assert said.exit_code == 2
+    assert 'missing = "drop" under [options] leaves these 20 people out' in said.stderr
+    assert 'data = ["one.csv", "two.csv"]' in said.stderr
+    assert "Audit.fit" not in said.stderr

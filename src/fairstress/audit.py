@@ -26,6 +26,7 @@ from fairstress.analyses.benchmarks.measure import benchmarks
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.bounds import bounds, read_functional
 from fairstress.analyses.cause_contour import CauseContour, cause_contour
+from fairstress.analyses.certificate import CELLS, Certificate, certificate
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.conclusion import quick_conclusion
 from fairstress.analyses.contour import Contour, contour
@@ -138,7 +139,8 @@ class Audit:
     Along one pair, or two
         `profile`, `contour`
     Within a budget
-        `worst_case`, `curve`, `breaking_point`, `cause_contour`, `bounds`, `effects`, `frontier`, `robust`
+        `worst_case`, `certificate`, `curve`, `breaking_point`, `cause_contour`, `bounds`, `effects`, `frontier`,
+        `robust`
     What can be bounded
         `cfu_of_group`, `relative_cfu`, `flips`, `effect`, `coefficient`
     Who
@@ -213,7 +215,7 @@ class Audit:
             The causal graph.
         reference
             Level of the protected attribute that the others are compared with, of two levels the one coded +1; default
-            the last in sorted order.
+            the last in sorted order. With more levels a penalty draws the others towards it, so that the choice counts.
         shift
             How far the counterfactual moves a numeric protected attribute; default one standard deviation.
         contrast
@@ -905,6 +907,52 @@ class Audit:
             Replicator.of(self.fitted, bands, random_state),
         )
         return worst if replicator is None else replace(worst, estimate=with_limits(replicator, solve, [worst])[0])
+
+    def certificate(
+        self,
+        p_max: float,
+        *,
+        budget: Budget | str = "pairwise",
+        gap: float = 0.01,
+        cells: int = CELLS,
+        search: Search | None = None,
+        random_state: int | None = None,
+        progress: Watch = None,
+    ) -> Certificate:
+        """Bound the largest CFU within a budget from above, for at most three pairs that are free.
+
+        The correlations that the budget allows are divided into cells, and cells into smaller ones where it matters.
+        Where equations and predictor are polynomials and all features numbers, Model B is enclosed all over each cell
+        and the bound is proved. Otherwise it is estimated from how fast derivatives change, and the result says so.
+
+        Parameters
+        ----------
+        p_max
+            The size of the budget, from 0 up to, but not including, 1.
+        budget
+            ``"pairwise"`` (default), ``"spectral"``, or a `Pairwise` or `Spectral` with options of its own.
+        gap
+            How close, relative to the largest CFU found, the bound is to come, default 0.01.
+        cells
+            How many cells to look at before giving up, default 20,000.
+        search
+            A `Search` for the worst case, default ``Search()``.
+        random_state
+            Seed of that search; default that of the audit.
+        progress
+            Called with (cells done, cells at most); True shows a bar, False none. Default: a bar on a terminal or in
+            a notebook, for what takes longer than a second.
+
+        Examples
+        --------
+        >>> import fairstress as fs
+        >>> graph = fs.CausalGraph.parse("race -> ugpa, lsat; race <-> lsat", protected="race", outcome="zfya")
+        >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1, random_state=0)
+        >>> audit.certificate(0.2)
+        <Certificate: CFU 0.003933 found, at most 0.003966; summary() says more>
+        """
+        solve = Solver.of(self.fitted, budget, search, random_state)
+        return certificate(self.fitted, solve, p_max, gap, cells, as_callback(progress))
 
     def curve(
         self,

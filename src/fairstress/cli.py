@@ -24,18 +24,46 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """A command group whose users never see a traceback for a mistake of their own."""
+    """A command group whose users never see a traceback for a mistake of their own, and one line for any."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.UsageError as problem:
+            raise _in_one_line(problem) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with _warnings_as_lines():
                 return super().invoke(ctx)
+        except click.UsageError as problem:
+            raise _in_one_line(problem) from None
         except FairstressError as problem:
             from fairstress.draft import in_settings
 
             _refuse(ctx, in_settings(str(problem)))
         except SystemExit as problem:  # click ends by an exception of its own
             _refuse(ctx, f"a predictor, or what it uses, ended the program (SystemExit: {problem}): correct it")
+
+
+class _Misuse(click.ClickException):
+    """A command that cannot be read."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say so in one line."""
+        click.echo(f"fairstress: {printable(self.message)}", err=True)
+
+
+def _in_one_line(problem: click.UsageError) -> click.ClickException:
+    """The same mistake without click's lines on usage; a command without arguments shows its help as before."""
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        return problem
+    asked = "" if problem.ctx is None else problem.ctx.command_path.removeprefix("main").removeprefix("fairstress")
+    said = problem.format_message().rstrip(".")
+    said = f"{said[:1].lower()}{said[1:]}"
+    return _Misuse(f"{said}{' See' if said.endswith('?') else ': see'} fairstress{asked} --help")
 
 
 def _refuse(ctx: click.Context, sentence: str) -> None:
@@ -268,6 +296,8 @@ def report(results: Path, output: Path | None, people: bool, labels: bool) -> No
     from fairstress.report.html.page import write_page
     from fairstress.report.saved import read_results
 
+    if not results.name:
+        raise SettingError(f"{str(results)!r} is a folder: give a results file")
     target = output or results.with_suffix(".html")
     _check_targets({"the report": target}, {"the results": results})
     content = read_results(results)

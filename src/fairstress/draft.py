@@ -194,11 +194,17 @@ def _levels(column: Column) -> str:
 
 
 _KINDS = re.compile(r"kinds=\{'(.+?)': (\[[^]]*\]|'[^']*')\}")
+_IN_PYTHON = {
+    "missing='drop'": 'missing = "drop" under [options]',
+    "give the completed tables as a list, Audit.fit([frame_1, frame_2, ...], graph)": (
+        'name the completed tables in a list, data = ["one.csv", "two.csv"]'
+    ),
+}
 _Said = TypeVar("_Said")
 
 
 def in_settings(said: _Said) -> _Said:
-    """Advice on kinds as a settings file has it, in a text or in all texts of saved results.
+    """Advice on kinds and missing values as a settings file has it, in a text or in all texts of saved results.
 
     Examples
     --------
@@ -208,6 +214,8 @@ def in_settings(said: _Said) -> _Said:
     rewritten: Any = said
     if isinstance(said, str):
         rewritten = _KINDS.sub(_line, said)
+        for python, toml_line in _IN_PYTHON.items():
+            rewritten = rewritten.replace(python, toml_line)
     elif isinstance(said, dict):
         rewritten = {key: in_settings(value) for key, value in said.items()}
     elif isinstance(said, list):

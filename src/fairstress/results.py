@@ -4,6 +4,7 @@ from fairstress.analyses.bands.limits import Estimate, Replication
 from fairstress.analyses.benchmarks.result import Benchmark, Benchmarks
 from fairstress.analyses.benchmarks.strength import HiddenCause
 from fairstress.analyses.cause_contour import CauseContour
+from fairstress.analyses.certificate import Certificate
 from fairstress.analyses.check import Check, Finding, Verdict
 from fairstress.analyses.contour import Contour
 from fairstress.analyses.curve import BreakingPoint, Curve
@@ -31,6 +32,7 @@ __all__ = [
     "Benchmarks",
     "BreakingPoint",
     "CauseContour",
+    "Certificate",
     "Check",
     "Comparison",
     "Context",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairstress.arguments import share, whole_number
 from fairstress.audit import Audit
 from fairstress.budgets import Budget, Pairwise, SingleCause, Spectral, read_budget
 from fairstress.claim.build import Fitted
@@ -267,10 +268,22 @@ def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> 
             check_caps(read["budget"], [end for pair in graph.pairs for end in pair], graph.nodes)
     if "search" in read:
         read["search"] = Search(**read["search"])
+    _check_sizes(read, prefix)
     if "bands" in read:
         given = read["bands"]
         read["bands"] = Bootstrap(**given) if isinstance(given, dict) else read_bootstrap(given)
     return read
+
+
+def _check_sizes(table: Mapping[str, Any], prefix: str) -> None:
+    """Refuse sizes of budgets, and of groups, that no analysis takes, before any of them begins."""
+    if table.get("sizes") == []:
+        raise SettingError(f"'{prefix}sizes' is empty: give at least one number, or leave it out")
+    for name, sizes in (("p_max", [table.get("p_max", 0)]), ("sizes", table.get("sizes", []))):
+        for size in sizes:
+            share(size, f"'{prefix}{name}'")
+    if "smallest_group" in table:
+        whole_number(table["smallest_group"], f"'{prefix}smallest_group'")
 
 
 def _budget(table: Mapping[str, Any], prefix: str) -> Budget:
@@ -301,6 +314,7 @@ def _pairs(grid: Mapping[str, Any], graph: CausalGraph) -> tuple[tuple[str, str]
     for pair in grid["pairs"]:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)):
             raise SettingError(f"'profile.pairs' has {pair!r}: give lists of two names, such as ['ugpa', 'lsat']")
+        read_pair(pair, graph, graph.nodes)
     return tuple((a, b) for a, b in grid["pairs"])
 
 

@@ -116,6 +116,28 @@ def test_effects_between_levels_are_those_of_the_equations(audit, frame):
         audit.effect("x")
 
 
+@pytest.mark.parametrize("penalty", [0, 30.0])
+def test_the_reference_counts_only_with_a_penalty_and_the_notes_say_so(frame, penalty):
+    options = OPTIONS | {"penalty": penalty}
+    audits = [fs.Audit.fit(frame, GRAPH, reference=level, **options) for level in ("red", "blue")]
+    red, blue = (audit.cfu({PAIR: 0.4}) for audit in audits)
+    said = [any("draws each of them towards the reference" in note for note in audit.notes) for audit in audits]
+    if penalty:
+        assert abs(red - blue) > 1e-3 * red
+        assert said == [True, True]
+    else:
+        assert red == pytest.approx(blue, rel=1e-9)
+        assert said == [False, False]
+
+
+def test_two_levels_have_no_note_about_the_reference_and_the_same_cfu_with_either(frame):
+    kept, options = frame[frame["a"] != "blue"], OPTIONS | {"penalty": 30.0}
+    audits = [fs.Audit.fit(kept, GRAPH, reference=level, **options) for level in ("red", "green")]
+    red, green = (audit.cfu({PAIR: 0.4}) for audit in audits)
+    assert red == pytest.approx(green, rel=1e-9)
+    assert not any("towards the reference" in note for audit in audits for note in audit.notes)
+
+
 # ---------------------------------------------------------------- numbers
 
 

@@ -1,16 +1,19 @@
-"""A small world to spoil: a graph, a table, an audit, and the check that every refusal is one sentence of ours."""
+"""A small world to spoil: a graph, a table, an audit, files; every refusal is one sentence of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import fairstress as fs
+from fairstress.cli import main
 
 TEXT = "a -> x, z; x -> z; x <-> z; a <-> x"
 ENDS = {"protected": "a", "outcome": "y"}
@@ -37,7 +40,7 @@ class World:
 
     def with_cell(self, name: str, value: Any, **changes: Any) -> fs.Audit:
         """Fit it with the fourth value of one column changed."""
-        column = self.frame[name].astype(object)
+        column = self.frame[name].astype(float if isinstance(value, float) else object)
         column.iloc[3] = value
         return self.with_column(name, column, **changes)
 
@@ -63,3 +66,35 @@ def refuses() -> Callable[..., None]:
         assert len(said) <= LONGEST
 
     return check
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command line in a folder with a table of its own."""
+
+    folder: Path
+    settings: str
+
+    def refuses(self, arguments: list[str], sentence: str) -> None:
+        """Check that a command says one line on standard error, nothing else, and ends with exit code 2."""
+        found = CliRunner().invoke(main, arguments)
+        assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
+        said = found.stderr.replace(f"{self.folder}/", "")
+        assert said.startswith("fairstress: ")
+        assert said.count("\n") == 1
+        assert sentence in said
+        assert (found.exit_code, found.stdout) == (2, "")
+
+
+@pytest.fixture(scope="session")
+def people() -> str:
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    return fs.datasets.simulate(graph, 80, random_state=0).frame.to_csv(index=False)
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, people: str) -> Command:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(people, encoding="utf-8")
+    keys = 'data = "people.csv"\ngraph = "a -> x -> z; x <-> z"\nprotected = "a"\noutcome = "y"\n'
+    return Command(tmp_path, keys)

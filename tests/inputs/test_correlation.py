@@ -30,14 +30,25 @@ def test_a_dict_a_frame_and_an_array_give_the_same_matrix():
         ({3: 0.1}, "does not name the pair 3"),
         ({("x", "z"): 1}, "the correlation of x <-> z is 1: give a number strictly between -1 and 1"),
         ({("x", "z"): "much"}, "is 'much'"),
+        ({("x", "z"): "0.3"}, "is '0.3': give a number strictly between -1 and 1"),
+        ({("x", "z"): True}, "is True: give a number"),
         ({("x", "z"): float("nan")}, "is nan"),
         ({("x", "z"): 0.9, ("z", "v"): 0.9}, "not form a positive definite matrix .smallest eigenvalue -0.27"),
         (np.eye(2), r"shape \(2, 2\): give \(3, 3\), in the order x, z, v"),
-        (np.eye(3) * 2, "symmetric with 1 on its diagonal"),
-        (np.eye(3) + np.eye(3, k=1) / 9, "symmetric with 1 on its diagonal"),
+        (np.eye(3) * 2, "of x with itself is 2: put 1 on the diagonal"),
+        (
+            np.eye(3) + np.eye(3, k=1) / 9,
+            "of x and z is 0.111111, but 0 the other way round: give finite numbers, the same",
+        ),
         (np.eye(3) + (np.eye(3, k=2) + np.eye(3, k=-2)) / 9, "does not name the pair x <-> v"),
         (pd.DataFrame(np.eye(3)), "must have rows and columns x, z, v"),
-        ("high", "a dict of pairs, a frame or an array, not str"),
+        (np.where(np.eye(3), 1.0, np.nan), "of x and z is nan, but nan the other way round: give finite numbers"),
+        (
+            "high",
+            "is 'high': give a dict of pairs, such as .*, or a frame or array of numbers with rows and columns x, z",
+        ),
+        (np.eye(3).astype(str), "a frame or array of numbers"),
+        (0.3, "is 0.3: give a dict of pairs"),
     ],
 )
 def test_what_is_not_a_correlation_of_the_graph_is_refused_with_the_reason(value, message):

@@ -186,3 +186,9 @@ def test_a_graph_of_many_names_is_written_and_read_in_every_notation():
     assert CausalGraph.from_dot(graph.to_dot(), **ENDS) == graph
     assert CausalGraph.from_dict(**graph.to_dict()) == graph
     assert len(graph.to_frame()) == 4_000
+
+
+def test_a_dict_keeps_the_order_of_features_without_edges():
+    graph = CausalGraph(edges=[("a", "x")], nodes=["a", "x", "b"], protected="a", outcome="y")
+    assert graph.features == ("x", "b")
+    assert CausalGraph.from_dict(**graph.to_dict()) == graph

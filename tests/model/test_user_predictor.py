@@ -268,6 +268,20 @@ def test_an_estimator_that_was_fitted_to_an_array_is_shown_one():
     assert cfu[0] == cfu[1] > 0.01
 
 
+def test_the_order_in_which_an_array_is_shown_is_said_and_can_be_given():
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    columns = ["z", "a", "x"]
+    named, nameless = (LinearRegression().fit(X, frame["y"]) for X in (frame[columns], frame[columns].to_numpy()))
+    audits = [
+        fs.Audit.fit(frame, graph, predictor=fs.Predictor(model, input="features", columns=order))
+        for model, order in ((named, None), (nameless, columns), (nameless, None))
+    ]
+    assert audits[0].cfu({}) == audits[1].cfu({}) != audits[2].cfu({})
+    said = ["it is shown a, x, z in this order" in " ".join(audit.notes) for audit in audits]
+    assert said == [False, False, True]
+
+
 @pytest.mark.parametrize("has_fit", [False, True])
 def test_a_model_that_scikit_learn_does_not_know_is_asked_by_its_predict(law_frame, has_fit):
     class Model:

@@ -13,6 +13,7 @@ from fairstress.claim.build import Fitted, degrees_to_try
 from fairstress.claim.evaluate import changes, detail_error
 from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Equation, count_values
+from fairstress.model.fit import System
 from fairstress.model.predictor import PolynomialPredictor
 
 HEAP = 0.2  # share of people with one value from which on a number may need levels
@@ -43,7 +44,8 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
             found += _of_number(fitted, equation, eps[:, equation.column])
         else:
             found += _of_levels(fitted, equation, fewest)
-    found += [*_of_degrees(fitted), *_of_detail(fitted), *_of_sample(fitted)]
+    found += [*_of_reference(fitted), *_of_order(fitted), *_of_degrees(fitted)]
+    found += [*_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
     return (*found, *fitted.settings.prepared)
@@ -52,6 +54,20 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
 def _of_plausibility(fitted: Fitted) -> list[str]:
     """Features of which many people have a counterfactual value that nobody has."""
     return [one.sentence for one in plausibility(fitted).features if one.outside > BAD]
+
+
+def _of_reference(fitted: Fitted) -> list[str]:
+    """That a penalty shrinks several levels towards the reference, so that its choice counts."""
+    coding, design, system = fitted.table.protected, fitted.claim.design, fitted.claim.system
+    penalties = (system if isinstance(system, System) else system.features).penalties
+    equations = zip(design.equations, design.slices, strict=True)
+    if coding.levels is None or not any(len(e.levels) > 1 and penalties[own].any() for e, own in equations):
+        return []
+    return [
+        f"'{coding.name}' has {len(coding.levels)} levels, and the penalty draws each of them towards the reference "
+        f"{str(coding.level(coding.reference_code))!r}: another reference gives other numbers, often by some per cent. "
+        "Choose the reference on purpose, or give penalty=0, with which it does not matter."
+    ]
 
 
 def _of_sample(fitted: Fitted) -> list[str]:
@@ -82,6 +98,19 @@ def _of_detail(fitted: Fitted) -> list[str]:
     return [
         f"Counterfactual worlds are worked out approximately.{drawn}{pieces} Worked out more finely, CFU under Model A "
         f"differs by {100 * detail_error(claim):.2g} % of itself."
+    ]
+
+
+def _of_order(fitted: Fitted) -> list[str]:
+    """In which order a predictor that knows no names is shown its columns: in another its answers mean nothing."""
+    own = fitted.settings.user_predictor
+    assumed = own.order_assumed(fitted.graph) if own is not None else ()
+    if own is None or len(assumed) < 2:
+        return []
+    return [
+        f"{own.name} was fitted to an array, which does not name its columns: it is shown {', '.join(assumed)} in this "
+        "order, which nothing can check. If it was fitted in another order, name the columns: "
+        "Predictor(model, input='features', columns=[...])."
     ]
 
 

@@ -290,6 +290,10 @@ class Solver:
         budget = SingleCause({name: cap for name, cap in self.budget.caps.items() if name in left})
         return replace(self, budget=budget, graph=graph)
 
+    def problems(self, p_max: float) -> list[Problem]:
+        """What is sought, one problem for each set that the budget is the union of."""
+        return self._problems(p_max, None)
+
     def _problems(self, p_max: float, ascended: Steps | None) -> list[Problem]:
         """One problem for each set that the budget is the union of."""
         return [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairstress.arguments import LEAST_EIGENVALUE, is_list
+from fairstress.arguments import LEAST_EIGENVALUE, as_float, is_list
 from fairstress.errors import SettingError, show
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.notation import Edge
@@ -74,14 +74,11 @@ def _from_pairs(value: Mapping[Edge, float], graph: CausalGraph, variables: Sequ
     return P
 
 
-def check_correlation(p: float, where: str) -> float:
+def check_correlation(p: Any, where: str) -> float:
     """Check that one correlation lies strictly between -1 and 1."""
-    try:
-        number = float(p)
-    except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"the correlation of {where} is {show(p)}: give a number between -1 and 1") from None
+    number = as_float(p)
     if not -1 < number < 1:
-        raise SettingError(f"the correlation of {where} is {number:g}: give a number strictly between -1 and 1")
+        raise SettingError(f"the correlation of {where} is {show(p)}: give a number strictly between -1 and 1")
     if abs(number) > 1 - LEAST_EIGENVALUE:
         raise SettingError(
             f"the correlation of {where} is {number!r}: give at most 1 - 1e-12 in size, nearer to 1 rounding may "
@@ -98,15 +95,30 @@ def _from_matrix(value: Any, variables: Sequence[str]) -> Array:
         value = value.loc[list(variables), list(variables)]
     try:
         P = np.array(value, dtype=float)
+        if np.asarray(value).dtype.kind in "SU":
+            raise TypeError("text")
     except (TypeError, ValueError, OverflowError):
-        raise SettingError(
-            f"a correlation is a dict of pairs, a frame or an array, not {type(value).__name__}"
-        ) from None
+        raise _no_correlation(value, variables) from None
+    if P.ndim < 2:
+        raise _no_correlation(value, variables)
     if P.shape != (m, m):
         raise SettingError(f"the correlation has shape {P.shape}: give ({m}, {m}), in the order {', '.join(variables)}")
-    if not np.isfinite(P).all() or np.abs(P - P.T).max() > 1e-12 or np.abs(np.diag(P) - 1).max() > 1e-12:
-        raise SettingError("the correlation matrix must be finite and symmetric with 1 on its diagonal")
+    for j in np.flatnonzero(~(np.abs(np.diag(P) - 1) <= 1e-12)).tolist():
+        raise SettingError(f"the correlation of {variables[j]} with itself is {P[j, j]:g}: put 1 on the diagonal")
+    for j, k in np.argwhere(~(np.abs(P - P.T) <= 1e-12)).tolist():
+        raise SettingError(
+            f"the correlation of {variables[j]} and {variables[k]} is {P[j, k]:g}, but {P[k, j]:g} the other way "
+            "round: give finite numbers, the same ones both ways"
+        )
     return P
+
+
+def _no_correlation(value: Any, variables: Sequence[str]) -> SettingError:
+    """The error of what is neither pairs nor a matrix of numbers."""
+    return SettingError(
+        f"the correlation is {show(value)}: give a dict of pairs, such as {{('ugpa', 'lsat'): 0.3}}, or a frame or "
+        f"array of numbers with rows and columns {', '.join(variables)}"
+    )
 
 
 def _check_pattern(P: Array, graph: CausalGraph, variables: Sequence[str]) -> None:

@@ -158,6 +158,9 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise DataError(f"there is no data file {str(path)!r}") from None
+    except pd.errors.EmptyDataError:
+        way_out = "give a file with a line of names and a line for each person"
+        raise DataError(f"cannot read {str(path)!r}: it is empty, {way_out}") from None
     except Exception as problem:  # decompressors, pyarrow and pandas have errors of many kinds
         if isinstance(problem, ImportError) and path.suffix.lower() == ".parquet":
             raise DataError("reading Parquet needs pyarrow: pip install 'fairstress[parquet]'") from None

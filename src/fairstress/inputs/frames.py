@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,7 +12,7 @@ import pandas as pd
 from narwhals.stable.v1.dependencies import is_pyarrow_table
 from numpy.typing import NDArray
 
-from fairstress.errors import DataError, SettingError, did_you_mean
+from fairstress.errors import DataError, SettingError, did_you_mean, show
 from fairstress.inputs.rows import MANY, Array, IntArray, some_places
 
 WHOLE = 2**53  # up to which a double holds every whole number
@@ -30,7 +31,7 @@ def take_columns(frame: Any, wanted: Sequence[str]) -> dict[str, nw.Series[Any]]
         if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
     if len(table) == 0:
-        raise DataError("the data have no rows")
+        raise DataError("the data have no rows: give a table with one row per person")
     return {name: table[:, names.index(name)] for name in wanted}
 
 
@@ -107,6 +108,7 @@ def check_complete(column: nw.Series[Any], name: str) -> None:
 
 def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     """Give a numeric column as floats; text, booleans, missing and infinite values are refused."""
+    check_not_mixed(column, name)
     if not column.dtype.is_numeric():
         raise DataError(
             f"{role} '{name}' is not numeric (its type is {column.dtype}): code it as numbers before the audit"
@@ -116,6 +118,24 @@ def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     _refuse(~np.isfinite(values), name, "infinite", "remove or replace them before the audit")
     _check_told_apart(column, values, name)
     return values
+
+
+def check_not_mixed(column: nw.Series[Any], name: str) -> None:
+    """Refuse a column of objects where most people have a number: something else by mistake, or only the wrong type."""
+    if column.dtype != nw.Object:
+        return
+    values = column.to_list()
+    odd = [row for row, value in enumerate(values) if not isinstance(value, Real) or isinstance(value, bool)]
+    if 2 * len(odd) >= len(values):
+        return
+    if odd:
+        raise DataError(
+            f"column '{name}' holds numbers, but {show(values[odd[0]])} in row {odd[0]}: correct it, so that all are "
+            "numbers"
+        )
+    raise DataError(
+        f"column '{name}' holds numbers as Python objects: give it a numeric type, such as by pandas.to_numeric"
+    )
 
 
 def _check_told_apart(column: nw.Series[Any], values: Array, name: str) -> None:

@@ -138,7 +138,7 @@ class CausalGraph:
         outcome: str,
         fair_edges: Iterable[Edge] = (),
     ) -> CausalGraph:
-        """Build a graph from ``{feature: its parents}``.
+        """Build a graph from ``{feature: its parents}``; features stand in the order of the dict, causes first.
 
         Parameters
         ----------
@@ -164,9 +164,8 @@ class CausalGraph:
             raise GraphError(f"parents is {show(parents)}: give {{feature: parents}}, such as {{'lsat': ['race']}}")
         causes = {child: _parents_of(child, listed) for child, listed in parents.items()}
         edges = tuple((parent, child) for child, listed in causes.items() for parent in listed)
-        roots = tuple(child for child, listed in causes.items() if not listed)
         ends: dict[str, Any] = {"pairs": pairs, "fair_edges": fair_edges, "protected": protected, "outcome": outcome}
-        return cls(edges=edges, nodes=roots, **ends)
+        return cls(edges=edges, nodes=tuple(causes), **ends)
 
     @classmethod
     def from_networkx(

@@ -65,6 +65,8 @@ def take_in(
     frame = decoded(frame)
     columns = take_columns(frame, names)
     n = len(columns[graph.outcome])
+    if n == 1:
+        raise DataError("the data have one row, and nobody to compare it with: give a table with one row per person")
     weight = read_weights(_of_rows(sample_weight, frame, n // copies, "sample_weight"), n // copies)
     labels = _read_cluster(_of_rows(cluster, frame, n // copies, "cluster"), frame, n // copies, copies)
     whole = Intake(frame, columns, np.tile(weight, copies) / copies, labels, table_of, None)
@@ -120,8 +122,13 @@ def read_weights(sample_weight: ArrayLike | None, n: int) -> Array:
         raise DataError("sample_weight holds something that is not a number: give one number per row") from None
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, but the data have {n} rows: give one weight per row")
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError("sample_weight must be finite and nowhere negative")
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(
+            f"sample_weight is {weight[row]:g} in row {row}: give everyone a finite weight that is not negative, 0 to "
+            "leave someone out"
+        )
     if not weight.any():
         raise DataError("every sample_weight is zero: give some row a positive weight")
     with np.errstate(over="ignore"):

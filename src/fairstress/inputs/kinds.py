@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError, SettingError, alternatives, did_you_mean
-from fairstress.inputs.frames import category_order, count_values, has_thousands, read_levels, read_numbers
+from fairstress.inputs.frames import (
+    category_order,
+    check_not_mixed,
+    count_values,
+    has_thousands,
+    read_levels,
+    read_numbers,
+)
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
 from fairstress.inputs.scales import FORMULAS, Scale
@@ -213,6 +220,8 @@ def _kind_of(column: nw.Series[Any], name: str, given: Kind | None) -> Kind:
         read_numbers(column, name, "feature")  # which refuses infinite ones
     if not has_thousands(column) and count_values(column, name) == 1:
         raise constant(name, column.to_list()[0])
+    if given is None and column.dtype == nw.Object and count_values(column, name) > FEW:
+        check_not_mixed(column, name)
     if given is None:
         return tell_kind(column)
     if not given.is_number:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -115,15 +116,11 @@ def worlds(
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
     eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
     moves: dict[int, Move] = {}
-    known: list[int] = []
-    walked = list(factual.standing)
-    if differing is not None and factual.x_cf is not None:
-        known, walked = _passed_over(design, walked, differing, features=features)
-        x_cf[known] = factual.x_cf[known, None]
-    moving = {design.equations[j].column for j in walked}
-    for j in walked:
+    route = _route(design, None if differing is None or factual.x_cf is None else frozenset(differing), features)
+    if route.known and factual.x_cf is not None:
+        x_cf[route.known] = factual.x_cf[route.known, None]
+    for j, agree in route.walked:
         equation, where = design.equations[j], design.slices[j]
-        agree = not any(k in moving for _, k in equation.unfair)
         seen = x_cf[:, :1] if agree else x_cf
         moves[j] = factual.standing[j].to(equation.inputs(block.a_cf, seen.transpose(1, 2, 0), block))
         weights = w_B[:, where]
@@ -133,29 +130,40 @@ def worlds(
     return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), moves)
 
 
-def _passed_over(
-    design: Design, moving: Sequence[int], differing: Collection[int], *, features: bool
-) -> tuple[list[int], list[int]]:
-    """Features that are known from Model A, and the equations that are walked through."""
+class _Route(NamedTuple):
+    """What a walk through the graph passes over, and what not."""
+
+    known: list[int]  # features that are known from Model A
+    walked: list[tuple[int, bool]]  # equations, and whether all worlds agree on their inputs
+
+
+@lru_cache(maxsize=256)
+def _route(design: Design, differing: frozenset[int] | None, features: bool) -> _Route:
+    """The way through the graph; every equation that moves is walked through where nobody says which ones differ."""
+    moving = [j for j, equation in enumerate(design.equations) if equation.moves]
+    columns = {design.equations[j].column for j in moving}
     known: list[int] = []
     left: list[int] = []
-    columns = {design.equations[j].column for j in moving}
     for j in moving:
-        equation = design.equations[j]
-        above = {k for _, k in equation.unfair if k in columns}
-        if j in differing or not above <= set(known):
+        above = {k for _, k in design.equations[j].unfair if k in columns}
+        if differing is None or j in differing or not above <= set(known):
             left.append(j)
         else:
-            known.append(equation.column)
-    if features:
-        return known, left
-    needed: set[int] = set()  # features that residuals hang on
+            known.append(design.equations[j].column)
+    walked = left if features or differing is None else _needed(design, left, differing)
+    changing = {design.equations[j].column for j in walked}
+    return _Route(known, [(j, not any(k in changing for _, k in design.equations[j].unfair)) for j in walked])
+
+
+def _needed(design: Design, equations: Sequence[int], differing: frozenset[int]) -> list[int]:
+    """Those of some equations that residuals of differing ones hang on."""
+    needed: set[int] = set()
     walked: list[int] = []
-    for j in reversed(left):
+    for j in reversed(equations):
         if j in differing or design.equations[j].column in needed:
             walked.insert(0, j)
             needed |= {k for _, k in design.equations[j].unfair}
-    return known, walked
+    return walked
 
 
 def weight_gradient(

@@ -188,7 +188,7 @@ class Polynomial:
 
     def lower(self, Z: Array) -> Array:
         """The first columns of `values`, (..., n): all of which others are multiples."""
-        return self._first(self._n_lower, Z)
+        return self._first(self.n_lower, Z)
 
     def _first(self, count: int, Z: Array) -> Array:
         columns = np.empty((count, *Z.shape[:-1]))  # a column's values side by side: fast to fill and use
@@ -203,7 +203,7 @@ class Polynomial:
         ``phi(z)'w = w_0 + sum_i z_i low(z)'M_i``: every other column is a lower one times an input.
         """
         earlier, own = self._made_of
-        M = np.zeros((*W.shape[:-2], W.shape[-1], len(self._derivatives), self._n_lower))
+        M = np.zeros((*W.shape[:-2], W.shape[-1], len(self._derivatives), self.n_lower))
         M[..., own, earlier] = np.swapaxes(W[..., 1:, :], -1, -2)
         return M
 
@@ -219,7 +219,8 @@ class Polynomial:
         return np.asarray(np.einsum("...pr,...rp->...r", products, Z) + w[0])
 
     @property
-    def _n_lower(self) -> int:
+    def n_lower(self) -> int:
+        """How many columns there are of which others are multiples."""
         return len(self._derivatives[0]) if self._derivatives else 1
 
     def slopes(self, Z: Array, phi: Array, W: Array) -> Array:

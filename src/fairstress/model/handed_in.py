@@ -54,6 +54,17 @@ class UserPredictor:
         names = getattr(self.model, "feature_names_in_", None) if self.kind == ESTIMATOR else None
         return None if names is None or callable(self.input) else tuple(str(name) for name in names)
 
+    @property
+    def is_fitted_to_array(self) -> bool:
+        """Whether it is an estimator that was fitted to an array, and knows no names of columns."""
+        is_fitted = self.kind == ESTIMATOR and hasattr(self.model, "n_features_in_")
+        return is_fitted and self.fitted_to is None and not callable(self.input)
+
+    def order_assumed(self, graph: CausalGraph) -> tuple[str, ...]:
+        """The columns in the order in which it is taken to have been fitted, where neither it nor anybody says so."""
+        is_told = not self.is_fitted_to_array or self.columns is not None or self.input == RESIDUALS
+        return () if is_told else self.columns_shown(graph)
+
     def columns_shown(self, graph: CausalGraph) -> tuple[str, ...]:
         """The columns that a model of features is handed, or the function that prepares its input."""
         return self.fitted_to or self.columns or (*graph.protected_columns, *graph.features)

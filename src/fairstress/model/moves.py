@@ -1,4 +1,4 @@
-"""What the terms of an equation change by from one world to another, without writing all of them down.
+"""What the terms of an equation change by from one world to another; where they are many, without writing them down.
 
 Every monomial but the constant is an earlier one times an input, so that ``phi(z)'w = w_0 + sum_k z_k q_k(z)`` where
 ``q_k = low(z)'M_k`` has one degree less. With ``d = z' - z`` a change is
@@ -9,12 +9,14 @@ large and change little.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
 from fairstress.inputs.rows import Array
 from fairstress.model.embedding import Embedding, Polynomial
+
+MANY = 12  # terms of a polynomial from which on its lower monomials alone are worked out
 
 
 class Move(Protocol):
@@ -39,7 +41,7 @@ class Standing:
 
     embedding: Embedding
     Z: Array  # (p, r)
-    columns: Array  # (n, r) monomials below the top degree or, of any other embedding, all terms
+    columns: Array  # (n, r) all terms or, where a polynomial has many, its monomials below the top degree
 
     @classmethod
     def at(cls, embedding: Embedding, Z: Array) -> Standing:
@@ -49,14 +51,19 @@ class Standing:
     def to(self, Z_cf: Array) -> Move:
         """Move to other inputs (g, r, p)."""
         there = np.moveaxis(Z_cf, -1, 1)
-        if isinstance(self.embedding, Polynomial):
+        if _goes_by_lower(self.embedding):
             return _PolynomialMove(self.embedding, self, there, _columns(self.embedding, Z_cf))
         return _PlainMove(self.embedding, there, phi := _columns(self.embedding, Z_cf), phi - self.columns)
 
 
+def _goes_by_lower(embedding: Embedding) -> TypeGuard[Polynomial]:
+    """Whether lower monomials are worked out instead of all: of a polynomial that is linear, or has many terms."""
+    return isinstance(embedding, Polynomial) and (embedding.n_lower == 1 or len(embedding.terms) >= MANY)
+
+
 def _columns(embedding: Embedding, Z: Array) -> Array:
     """(..., n, r) of inputs (..., r, p)."""
-    made = embedding.lower(Z) if isinstance(embedding, Polynomial) else embedding.values(Z)
+    made = embedding.lower(Z) if _goes_by_lower(embedding) else embedding.values(Z)
     return np.swapaxes(made, -1, -2)
 
 

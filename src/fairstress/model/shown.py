@@ -28,8 +28,7 @@ def shower(user_predictor: UserPredictor, table: Table, lens: Lens) -> Callable[
     wanted, prepare = list(user_predictor.columns_shown(table.graph)), user_predictor.input
     if callable(prepare):
         return lambda Z: _prepared(prepare, raw_frame(table, Z)[wanted])
-    fitted_to_array = user_predictor.kind == ESTIMATOR and hasattr(user_predictor.model, "n_features_in_")
-    if fitted_to_array and user_predictor.fitted_to is None:
+    if user_predictor.is_fitted_to_array:
         return lambda Z: raw_frame(table, Z)[wanted].to_numpy()
     return lambda Z: raw_frame(table, Z)[wanted]
 

@@ -11,7 +11,7 @@ penalty is convex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -132,7 +132,9 @@ class ThresholdSystem:
                 f"the parents of '{name}' tell its two levels apart in every row, so that nothing shows its error: "
                 f"remove the pairs that name '{name}', or edges into it"
             )
-        return fit
+        # features know nothing of the threshold: they stay what they are without it, to the last digit
+        gamma = fit.weights[self._n_weights :]
+        return replace(fit, weights=np.append(features.weights, gamma), log_scales=features.log_scales)
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m + 1, m + 1) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights.
@@ -294,6 +296,11 @@ class ThresholdSystem:
         if every:
             return np.arange(self.members.size + self._n_gamma), range(self._m)
         return self._seen, self._tied
+
+    def columns(self) -> Iterator[Columns]:
+        """All columns (x, -phi) of the features and of the attribute's equation, block by block."""
+        every = range(self._m)
+        return (Columns.of(make_columns(self.design, every, block), block, few=False) for block in self.rows.blocks())
 
     def _maker(self, every: bool) -> Callable[[Rows], Columns]:
         """What makes columns of a block; where rows are few it keeps their products."""

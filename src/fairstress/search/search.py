@@ -130,7 +130,7 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
     )
     values = problem.values(chosen)
     order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
-    if _has_corners(problem):
+    if _has_corners(problem) and problem.members.low.size <= ALL_SIGNS:
         return _ascend_all(problem, chosen[[i for i in order if _near(values, int(i))]])
     climbed: list[End] = []
     for i in order:

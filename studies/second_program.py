@@ -1,0 +1,107 @@
+"""Two programs that share no code, asked the same questions about random problems, and how far apart they are.
+
+`tests/reference/slow.py` is the whole method from the formulas; `tests/reference/random_problems.py` draws graphs,
+kinds, penalties, weights and correlations. For each family of problems the largest difference of likelihoods (per
+person), CFU, its slopes by the correlations and replicates of limits is shown, relative to the value, and for one pair
+the worst case against a grid that is climbed from its best points.
+
+Usage: python studies/second_program.py [--first 0] [--count 25]
+
+Prints a table and writes it to ``second_program.md``; from ``evidence/second_program.json`` ``docs/reliability.md`` is
+made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reference"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+
+import slow
+from random_problems import KINDS, Case, Differences, differences, random_case
+from reliability import store
+
+import fairstress as fs
+
+WORST = 0.5  # size of the budget within which worst cases are compared
+ATOMS = "with an atom"  # whose pieces are part of fairstress's own, stated error
+
+
+def compared(family: str, seeds: Iterable[int]) -> dict[str, list[Differences]]:
+    """The differences of some problems of a family; those with an atom apart."""
+    found: dict[str, list[Differences]] = {}
+    for seed in seeds:
+        case = random_case(family, seed)
+        has_atom = any(v.kind == "atom" for v in case.problem.features)
+        try:
+            apart = differences(case, gradient=True, replicate=True)
+        except fs.FairstressError as refusal:  # such as levels that the parents tell
+            print(f"{family} {seed}: refused, {refusal}", flush=True)
+            continue
+        found.setdefault(f"{family}, {ATOMS}" if has_atom else family, []).append(apart)
+        print(f"{family} {seed}: {apart}", flush=True)
+    return found
+
+
+def worst_cases(count: int, first: int) -> list[float]:
+    """How far the worst case lies above (positive) or below a climbed grid's, relative to it, for one pair each."""
+    found, seed = [], first
+    while len(found) < count:
+        case = random_case("attribute behind a threshold" if seed % 2 else "numbers", seed)
+        seed += 1
+        if len(case.pairs) == 1:
+            found.append(_above(case))
+            print(f"worst case {seed}: {found[-1]:.1e}", flush=True)
+    return found
+
+
+def _above(case: Case) -> float:
+    own = slow.worst_case(slow.make_claim(case.problem), case.pairs, WORST, 0.0, points=7)
+    least = 1e-5 * float(case.problem.y.var())
+    return (case.audit().worst_case(WORST).value - own) / max(own, least)
+
+
+def table(rows: dict[str, list[Differences]], worst: list[float]) -> str:
+    """Counts and largest differences, as Markdown."""
+    lines = ["| problems | count | likelihood | CFU | slopes | replicates |", "| --- | --- | --- | --- | --- | --- |"]
+    for family, found in rows.items():
+        largest = [max(getattr(d, name) for d in found) for name in ("likelihood", "value", "gradient", "replicate")]
+        lines.append(f"| {family} | {len(found)} | " + " | ".join(f"{value:.0e}" for value in largest) + " |")
+    if worst:
+        lines.append(f"\n{len(worst)} worst cases of one pair: {min(worst):.0e} to {max(worst):.0e} above the grid's.")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Compare fairstress with a second program on random problems.")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=25, help="problems of each family")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", fs.FairstressWarning)
+    every: dict[str, list[Differences]] = {}
+    for name in KINDS:
+        every |= compared(name, range(asked.first, asked.first + asked.count))
+    above = worst_cases(max(1, asked.count // 5), asked.first)
+    command = f"python studies/second_program.py --first {asked.first} --count {asked.count}"
+    page = f"# Two programs\n\n`{command}`: largest differences.\n\n{table(every, above)}\n"
+    Path(__file__).with_suffix(".md").write_text(page, encoding="utf-8")
+    print(page)
+    plain = [d for name, found in every.items() if ATOMS not in name for d in found]
+    atoms = [d for name, found in every.items() if ATOMS in name for d in found]
+    store(
+        "second_program",
+        command,
+        title="A second program from the formulas alone",
+        tried=f"{len(plain) + len(atoms)} random problems of {len(KINDS)} kinds, {len(above)} worst cases",
+        outcome=(
+            f"largest relative differences: likelihood {max(d.likelihood for d in plain + atoms):.0e}, "
+            f"CFU {max(d.value for d in plain):.0e}, slopes {max(d.gradient for d in plain):.0e}, replicates "
+            f"{max(d.replicate for d in plain):.0e}, worst case {max(map(abs, above)):.0e}; CFU where atoms are cut "
+            f"into eight pieces {max((d.value for d in atoms), default=0.0):.0e}"
+        ),
+    )
