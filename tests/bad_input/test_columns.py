@@ -317,7 +317,7 @@ CASES = [
         "text as table",
         lambda w: w.fit("people.csv"),
         DataError,
-        "the data are a str: give a pandas, polars or pyarrow table held in memory",
+        "there is no file 'people.csv': give a Parquet file, a folder of them, a pattern, or a table held in memory",
     ),
     (
         "a dict as table",

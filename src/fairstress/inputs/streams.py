@@ -110,7 +110,10 @@ def _of_paths(where: str | Path) -> Stream:
     text = str(where)
     files: Any = text if Path(text).exists() else _files(text)
     if not files:
-        raise DataError(f"there is no file {show(text)}: give a Parquet file, a folder of them or a pattern")
+        raise DataError(
+            f"there is no file {show(text)}: give a Parquet file, a folder of them, a pattern, or a table held in "
+            "memory"
+        )
     if isinstance(files, str) and Path(text).is_file() and not text.endswith(SUFFIXES):
         raise DataError(f"{show(text)} is no Parquet file by its name: read it, and give the table itself")
     try:
