@@ -279,16 +279,21 @@ class Solver:
         return replace(self, known={coordinates: known.copy() for coordinates, known in self.known.items()})
 
     def without(self, pairs: Sequence[tuple[str, str]]) -> Solver:
-        """The same search with the correlations of some of the graph's pairs fixed at 0."""
+        """The same search with the correlations of some of the graph's pairs fixed at 0.
+
+        Where values take long the pairs stay in the graph, so that what is found serves the other searches, too.
+        """
         fixed = {frozenset(pair) for pair in pairs}
-        if not isinstance(self.budget, SingleCause):
-            kept = {pair: limits for pair, limits in self.budget.bounds.items() if frozenset(pair) not in fixed}
-            bounds = {**kept, **dict.fromkeys(pairs, (0.0, 0.0))}
-            return replace(self, budget=replace(self.budget, bounds=bounds), along_line={})
         graph = replace(self.graph, pairs=tuple(p for p in self.graph.pairs if frozenset(p) not in fixed))
-        left = {name for pair in graph.pairs for name in pair}
-        budget = SingleCause({name: cap for name, cap in self.budget.caps.items() if name in left})
-        return replace(self, budget=budget, graph=graph)
+        if isinstance(self.budget, SingleCause):
+            left = {name for pair in graph.pairs for name in pair}
+            budget = SingleCause({name: cap for name, cap in self.budget.caps.items() if name in left})
+            return replace(self, budget=budget, graph=graph)
+        bounds = {pair: limits for pair, limits in self.budget.bounds.items() if frozenset(pair) not in fixed}
+        if self.claim.takes_long:
+            bounds |= dict.fromkeys(pairs, (0.0, 0.0))
+            return replace(self, budget=replace(self.budget, bounds=bounds), along_line={})
+        return replace(self, budget=replace(self.budget, bounds=bounds), graph=graph, along_line={}, known={})
 
     def problems(self, p_max: float) -> list[Problem]:
         """What is sought, one problem for each set that the budget is the union of."""
