@@ -456,6 +456,9 @@ LEAKAGE = """
 Adult's hours stand in bands, because 47 % of people work 40. As a number they tell sex with an AUC of 0.74 by their
 errors alone, since everybody's 40 less what is expected of men and of women are two numbers, and all errors together
 tell it with 0.80.
+
+Crime's columns are shares and amounts scaled to 0 to 1, taken as numbers: 66 % of towns would have a value that no town
+has, so that its page gives no verdict and names no group, and says which column to give another kind.
 """
 
 
