@@ -109,3 +109,22 @@ def test_a_module_without_derivatives_is_refused_where_one_is_asked_for_and_sear
     step = fs.Predictor(Step().eval(), gradient="none")
     audit = fs.Audit.fit(frame.iloc[:2000], GRAPH, predictor=step, **SETTINGS)
     assert audit.worst_case(0.2, search=fs.Search(starts=1)).status is Status.NO_DERIVATIVES
+
+
+class Doubled(torch.nn.Module):
+    """The sum of all inputs, doubled and bent, in place or not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+
+    def forward(self, z):
+        return (z.mul_(2).tanh_() if self.in_place else torch.tanh(2 * z)).sum(dim=1)
+
+
+def test_a_module_that_works_in_place_gives_the_same_numbers_as_one_that_does_not(frame):
+    in_place, other = (
+        fs.Audit.fit(frame.iloc[:2000], GRAPH, predictor=Doubled(which).eval(), **SETTINGS) for which in (True, False)
+    )
+    assert in_place.cfu(P) == other.cfu(P) > 1e-3
+    np.testing.assert_array_equal(in_place.gradient(P), other.gradient(P))

@@ -38,7 +38,7 @@ def module_slopes(module: Any, Z: Array) -> tuple[Array, Array]:
 
     tensor = _tensor(module, Z).requires_grad_(True)
     with torch.enable_grad():
-        out = module(tensor)
+        out = module(tensor.clone())  # of which a module may make what it likes, in place
         if not out.requires_grad:
             raise SettingError(
                 f"predictor {type(module).__name__} gives numbers that PyTorch cannot differentiate by its inputs, as "
