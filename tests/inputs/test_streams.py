@@ -325,3 +325,14 @@ def test_a_summary_speaks_of_everyone_and_the_notes_of_the_sample(folder, small)
     audit = fs.Audit.fit(folder, GRAPH, **GIVEN)
     assert "5,000 rows" in audit.details()
     assert any("5,000 people" in note and "a sample of 500" in note for note in audit.notes)
+
+
+def test_the_order_of_rows_in_a_file_decides_nothing_at_defaults(tmp_path):
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 150_000, random_state=0).frame  # more than a sample holds
+    frame.to_parquet(tmp_path / "drawn.parquet")
+    frame.sort_values("y").to_parquet(tmp_path / "sorted.parquet")
+    drawn, in_order = (fs.Audit.fit(tmp_path / f"{n}.parquet", graph, random_state=0) for n in ("drawn", "sorted"))
+    assert drawn.settings.degrees == in_order.settings.degrees
+    assert drawn.settings.penalty == in_order.settings.penalty
+    assert drawn.cfu({("a", "z"): 0.3}) == pytest.approx(in_order.cfu({("a", "z"): 0.3}), rel=1e-9)

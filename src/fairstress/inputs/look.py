@@ -50,7 +50,7 @@ class Look:
 
     def people(self) -> pd.DataFrame:
         """A sample of at most so many people as are held, someone of every level of columns with few among them."""
-        kept = np.sort(np.argsort(self.keys, kind="stable")[:HELD])
+        kept = np.argsort(self.keys, kind="stable")[:HELD] if self.n > HELD else np.arange(self.keys.size)
         sample = self.sample.iloc[kept]
         rare = [
             self.examples[(self.examples[name] == level).to_numpy()].iloc[:1]
@@ -72,12 +72,12 @@ class Look:
                 )
 
 
-def look_at(frame: Any, names: Sequence[str], seed: Sequence[int], most: int | None = None) -> Look:
-    """Look at some columns of rows that are in memory; the seed tells which people are drawn, at most so many."""
+def look_at(frame: Any, names: Sequence[str], most: int | None = None) -> Look:
+    """Look at some columns of rows that are in memory, and draw at most so many people by what their rows say."""
     held = HELD if most is None else most
     table = nw.from_native(frame, eager_only=True)
     columns = {name: table[name] for name in dict.fromkeys(names)}
-    keys = np.random.default_rng(list(seed)).random(len(table))
+    keys = _keys(columns)
     missing = {name: gone for name, column in columns.items() if (gone := is_missing(column)).any()}
     infinite = {name: gone for name, column in columns.items() if (gone := _is_infinite(column)).any()}
     levels = {name: _levels(column) for name, column in columns.items()}
@@ -92,6 +92,18 @@ def look_at(frame: Any, names: Sequence[str], seed: Sequence[int], most: int | N
         keys[drawn],
         _as_pandas(table, columns, np.array(sorted(firsts), dtype=np.intp)),
     )
+
+
+def _keys(columns: Mapping[str, nw.Series[Any]]) -> Any:
+    """(n,) numbers that look random and that what a row says determines: the order of rows is of no account.
+
+    Numbers tell rows apart; other columns are only asked where there are none.
+    """
+    telling = [column for column in columns.values() if column.dtype.is_numeric()] or list(columns.values())
+    keys = np.zeros(len(telling[0]), dtype=np.uint64)
+    for column in telling:
+        keys = pd.util.hash_array(keys ^ pd.util.hash_array(column.to_numpy()))
+    return keys
 
 
 def _levels(column: nw.Series[Any]) -> tuple[dict[Any, int], list[int]] | None:

@@ -70,8 +70,7 @@ class Workers:
         """A first look at all partitions."""
         parts = self._parts(names)
         held = 2 * HELD // len(parts) + 1000  # of each, so that those with the smallest keys are among them
-        seeds = [(0, number) for number in range(len(parts))]
-        futures = self.client.map(look_at, parts, [list(names)] * len(parts), seeds, [held] * len(parts), pure=False)
+        futures = self.client.map(look_at, parts, [list(names)] * len(parts), [held] * len(parts), pure=False)
         found: Look = add_up(self.client.gather(futures))
         return found
 

@@ -71,8 +71,7 @@ class InBatches:
 
     def look(self, names: Sequence[str]) -> Look:
         """A first look at all batches, in several threads."""
-        pieces = enumerate(self.stream.pieces(names))
-        return add_up(in_order(lambda one: look_at(one[1], names, (0, one[0])), pieces))
+        return add_up(in_order(lambda piece: look_at(piece, names), self.stream.pieces(names)))
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
