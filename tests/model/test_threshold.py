@@ -10,7 +10,8 @@ import fairstress as fs
 from fairstress.errors import DataError, SettingError, Status
 from fairstress.inputs.rows import BLOCK
 from fairstress.model.system import make_system, system_of_batch
-from fairstress.model.threshold import ThresholdSystem, make_columns, marks_of, same_columns
+from fairstress.model.threshold import ThresholdSystem
+from fairstress.model.threshold_columns import make_columns, marks_of, same_columns
 
 ROOT = fs.CausalGraph.parse("a -> x -> z; a -> z; a <-> x <-> z <-> a", protected="a", outcome="y")
 PARENT = fs.CausalGraph.parse("r -> a -> x; r -> x; r <-> a <-> x <-> r", protected="a", outcome="y")

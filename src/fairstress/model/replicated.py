@@ -19,7 +19,8 @@ from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood, system_of_batch
-from fairstress.model.threshold import Columns, Folded, Place, ThresholdSystem, outer, square
+from fairstress.model.threshold import Place, ThresholdSystem
+from fairstress.model.threshold_columns import Columns, Folded, outer, square
 
 NEAR = 1e-4  # decrease of the objective that a last step may promise; a standard error is a decrease of 1/2
 STEPS = 5  # with the curvature where all set out

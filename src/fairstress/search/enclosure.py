@@ -23,7 +23,8 @@ from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.fit import Fit, System
 from fairstress.model.normal_cdf import log_normal_cdf
 from fairstress.model.system import Likelihood
-from fairstress.model.threshold import Columns, ThresholdSystem
+from fairstress.model.threshold import ThresholdSystem
+from fairstress.model.threshold_columns import Columns
 from fairstress.search.forms import Form, inverse, joined
 
 HAZARD_SECOND = 0.3  # the hazard density / Normal_cdf has a second derivative between 0 and 0.2958
