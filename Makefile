@@ -84,7 +84,7 @@ reference-r: $(INSTALLED)-test
 	@Rscript -e 'for (name in c("lavaan", "ordinal", "jsonlite")) loadNamespace(name)' >/dev/null 2>&1 || $(call APT,r-base-core r-cran-lavaan r-cran-ordinal r-cran-jsonlite)
 	$(BIN)/python tests/reference/r_table.py
 	Rscript tests/reference/values.R
-	$(BIN)/python studies/against_r.py
+	$(BIN)/python studies/r_programs.py
 
 # a second program on many more problems than the tests have, from seed FIRST on; half an hour
 FIRST ?= 0

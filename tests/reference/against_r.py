@@ -1,6 +1,6 @@
 """What ``values.R`` asks R, asked of fairstress, and how far apart the answers are.
 
-Shared by ``test_against_r.py`` and ``studies/against_r.py``. Weights, scales, cuts and effects are of size 1, so their
+Shared by ``test_against_r.py`` and ``studies/r_programs.py``. Weights, scales, cuts and effects are of size 1, so their
 differences are absolute; those of log likelihoods are relative.
 """
 

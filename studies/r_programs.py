@@ -1,8 +1,8 @@
 """How far fairstress is from R's programs on the questions that ``tests/reference/values.R`` asks them.
 
-Usage: python studies/against_r.py
+Usage: python studies/r_programs.py
 
-Compares with the stored values, which ``make reference-r`` makes anew, and writes ``evidence/against_r.json``, from
+Compares with the stored values, which ``make reference-r`` makes anew, and writes ``evidence/r_programs.json``, from
 which ``docs/reliability.md`` is made.
 """
 
@@ -70,11 +70,11 @@ if __name__ == "__main__":
     programs = {**STORED["programs"], **MEDSENS["programs"]}
     listed = [f"{name} {version}" for name, version in programs.items()]
     store(
-        "against_r",
+        "r_programs",
         "make reference-r",
         title=f"Programs in {listed[0]}: {', '.join(listed[1:])}, glm",
-        tried=f"{len(equations)} models with given error correlations; effects through a mediator and beside it within "
-        f"bounds from {len(MEDSENS['rho'])} correlations of errors; an ordered and a two-valued feature",
+        tried=f"{len(equations)} models with given error correlations; bounds of an indirect and a direct effect "
+        f"against curves over {len(MEDSENS['rho'])} correlations; an ordered and a two-valued feature",
         outcome=outcome,
         programs=programs,
     )
