@@ -93,9 +93,6 @@ if TYPE_CHECKING:
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
 T = TypeVar("T")
-SAMPLED = (
-    "cfu, check, profile, worst_case, curve, bounds and effects are of everyone; for the rest audit a sample in memory"
-)
 WRITTEN = "counterfactuals(..., to='people.parquet') writes everyone to a file"
 
 
@@ -468,7 +465,10 @@ class Audit:
         >>> print(next(one for one in audit.diagnostics().alarms if one.check == "scale by group").sentence[:63])
         The errors of 'lsat' are 1.30 times as wide where 'race' is non
         """
-        self.fitted.table.check_held("diagnostics, which look at single people,", SAMPLED)
+        if correlation is not None:
+            self.fitted.table.check_held(
+                "a look at whose leaving out matters", "call diagnostics() without correlation"
+            )
         seed = self.settings.random_state if random_state is None else arguments.seed(random_state)
         return diagnostics(self.fitted, None if correlation is None else self._read(correlation), seed)
 
@@ -1592,7 +1592,6 @@ class Audit:
         from fairstress.report.json import report_results
 
         sharing = Sharing(people, labels, smallest_group)
-        self.fitted.table.check_held("a report, which looks at single people,", SAMPLED)
         if path is not None:
             check_target(path, "the report")
         data = collect(
