@@ -18,7 +18,7 @@ import fairstress as fs
 from fairstress.claim.evaluate import fits as model_fits
 from fairstress.inputs import look, streamed
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.streams import open_stream
+from fairstress.inputs.streams import Stream, open_stream
 from fairstress.running import carry_out
 from fairstress.settings import read_settings
 
@@ -47,7 +47,8 @@ def folder(frame, tmp_path_factory):
 def small(monkeypatch):
     """Samples and pieces so small that a few thousand rows do not fit."""
     monkeypatch.setattr(look, "HELD", 500)
-    monkeypatch.setattr("fairstress.inputs.streams.Stream.pieces.__defaults__", (1024,))
+    for size in ("BLOCK", "PIECE"):
+        monkeypatch.setattr(streamed, size, 1024)
 
 
 def rounded(frame):
@@ -248,6 +249,15 @@ def test_what_needs_everyone_in_memory_is_refused_with_the_way_out(folder, small
         fs.SettingError, match=r"not in memory, and .* would need all 5,000 people there: (c|read|give)"
     ):
         REFUSED[question](audit)
+
+
+def test_less_memory_makes_smaller_batches_and_the_same_numbers(folder, small, monkeypatch):
+    monkeypatch.setattr(streamed, "PIECE", 4096)
+    sizes, pieces = [], Stream.pieces
+    monkeypatch.setattr(Stream, "pieces", lambda self, names, size: sizes.append(size) or pieces(self, names, size))
+    found = [fs.Audit.fit(folder, GRAPH, max_memory=memory, **GIVEN).cfu(P) for memory in ("1 GB", "4 MB")]
+    assert set(sizes) == {4096, 2048}
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 def test_a_report_on_a_stream_is_that_of_everyone(folder, frame, small, tmp_path):
