@@ -43,7 +43,7 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.analyses.written import write_people
+from fairstress.analyses.written import worst_people, write_people
 from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
 T = TypeVar("T")
-WRITTEN = "counterfactuals(..., to='people.parquet') writes everyone to a file"
+WRITTEN = "counterfactuals(..., to='people.parquet') writes everyone to a file, and worst=100 gives some"
 
 
 def _in_one_thread(audit: type[T]) -> type[T]:
@@ -750,7 +750,9 @@ class Audit:
         claim = self.fitted.claim
         return name_model(model_b(claim, self._read(correlation), carried=True), claim.design, self.fitted.table)
 
-    def counterfactuals(self, correlation: Correlation, *, to: str | Path | None = None) -> pd.DataFrame | None:
+    def counterfactuals(
+        self, correlation: Correlation, *, to: str | Path | None = None, worst: int | None = None
+    ) -> pd.DataFrame | None:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.
 
         Edges that are called fair carry factual values. Where people are moved to several levels, the frame has a row
@@ -765,6 +767,9 @@ class Audit:
         to
             A Parquet file to write everyone to, batch by batch, with predictions and CFU beside the features; nothing
             is returned then. Default None, which gives a frame.
+        worst
+            Give only so many rows, those whose prediction changes most, worst first, with predictions, CFU and the
+            place in the data (``row``) beside the features; of everyone, also where the data are not in memory.
 
         Examples
         --------
@@ -777,8 +782,13 @@ class Audit:
         claim, table = self.fitted.claim, self.fitted.table
         if to is not None:
             check_target(to, "counterfactuals")
+            if worst is not None:
+                raise SettingError("both to and worst are given: give to for a file of everyone, or worst for a frame")
             write_people(self.fitted, model_b(claim, self._read(correlation)), to)
             return None
+        if worst is not None:
+            count = arguments.whole_number(worst, "worst")
+            return worst_people(self.fitted, model_b(claim, self._read(correlation)), count)
         table.check_held("a frame of everyone", WRITTEN)
         fit = model_b(claim, self._read(correlation))
         return counterfactual_frame(table, self.fitted.whole.counterfactual_rows(fit))

@@ -251,6 +251,19 @@ def test_what_needs_everyone_in_memory_is_refused_with_the_way_out(folder, small
         REFUSED[question](audit)
 
 
+@pytest.mark.parametrize("kind", ["memory", "stream"])
+def test_the_worst_of_everyone_are_the_first_of_all_when_sorted(frame, folder, small, tmp_path, kind):
+    audit = fs.Audit.fit(frame if kind == "memory" else folder, GRAPH, **GIVEN)
+    audit.counterfactuals(P, to=tmp_path / "all.parquet")
+    expected = pd.read_parquet(tmp_path / "all.parquet").sort_values("cfu", ascending=False, kind="stable")
+    found = audit.counterfactuals(P, worst=7)
+    pd.testing.assert_frame_equal(found, expected.head(7).reset_index(drop=True))
+    with pytest.raises(fs.SettingError, match="worst is 0: give a whole number"):
+        audit.counterfactuals(P, worst=0)
+    with pytest.raises(fs.SettingError, match="both to and worst are given"):
+        audit.counterfactuals(P, worst=3, to=tmp_path / "some.parquet")
+
+
 def test_less_memory_makes_smaller_batches_and_the_same_numbers(folder, small, monkeypatch):
     monkeypatch.setattr(streamed, "PIECE", 4096)
     sizes, pieces = [], Stream.pieces

@@ -1,4 +1,4 @@
-"""Everyone in both worlds, written to a file batch by batch: people who need not be in memory at once."""
+"""Everyone in both worlds, batch by batch: written to a file, or the worst of them kept."""
 
 from __future__ import annotations
 
@@ -41,6 +41,14 @@ def write_people(fitted: Fitted, fit: Fit, to: str | Path) -> None:
             writer.write_table(table.cast(writer.schema))
         if writer is not None:
             writer.close()
+
+
+def worst_people(fitted: Fitted, fit: Fit, count: int) -> pd.DataFrame:
+    """The same rows of those whose CFU is largest, worst first; of equals those who come first in the data."""
+    found = pd.DataFrame()
+    for frame in _frames(fitted, fit):
+        found = pd.concat([found, frame], ignore_index=True).nlargest(count, "cfu")
+    return found.reset_index(drop=True)
 
 
 def _frames(fitted: Fitted, fit: Fit) -> Iterator[pd.DataFrame]:

@@ -23,7 +23,7 @@ from fairstress.model.view import Lens
 
 WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
 MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
-LOOKED_AT = 2**22  # numbers among which a group's nodes are sought
+LOOKED_AT = 2**20  # numbers among which a group's nodes are sought
 RANK = 1e-12  # below this, relative to the largest, a direction of the space does not show in the data
 TOLERANCE = 1e-10  # how far the space may miss a value of its basis, which lies within -1 and 1
 LARGEST = 1e4  # that some l may become for anyone: digits are lost by as much
