@@ -118,6 +118,7 @@ def test_functionals_that_make_no_sense_are_refused(linear):
 
 # ---------------------------------------------------------------- what a functional says of itself
 
+WAYS = ("gained", "lost", "either")
 QUESTIONS = SMOOTH | {
     "CFU": lambda audit: CFU(),
     "decisions": lambda audit: audit.flips(0.0),
@@ -167,3 +168,38 @@ def test_what_is_kept_of_some_peoples_claims_is_not_taken_for_others(curved, ask
     alone = [ask(curved).values(one, fit)[0] for one in some]
     assert first == again == alone
     assert len(set(alone)) == 6
+
+
+@pytest.mark.parametrize("group", [None, 1])
+def test_decisions_that_turn_to_yes_and_to_no_are_all_that_turn(curved, group):
+    claim = curved.fitted.claim
+    turned = {way: evaluate(claim, P, curved.flips(0.0, direction=way, group=group)) for way in WAYS}
+    shares = curved.people(P, threshold=0.0).flip_shares().loc["everyone" if group is None else group]
+    for way in WAYS:
+        assert turned[way].value == pytest.approx(shares[way], rel=1e-12)
+    assert turned["gained"].value + turned["lost"].value == pytest.approx(turned["either"].value, rel=1e-12)
+    assert turned["either"].value > 0
+
+
+def test_where_features_have_levels_all_of_an_effect_without_mediators_is_direct():
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    kinds = {"x": ["low", "mid", "high"], "z": "number"}
+    weights = {"x": {"a": 0.8}, "z": {"a": 0.5, "x": 0.7}}
+    frame = fs.datasets.simulate(graph, 300, kinds=kinds, weights=weights, random_state=0).frame
+    options = {"degrees": {"x": 1, "z": 1}, "penalty": 0, "predictor_degree": 1, "predictor_penalty": 1.0}
+    audit = fs.Audit.fit(frame, graph, kinds=kinds, random_state=0, **options)
+    claim = audit.fitted.claim
+    correlation = np.array([[1, 0.3], [0.3, 1]])
+
+    def effect(*asked, **more):
+        return evaluate(claim, correlation, audit.effect(*asked, **more)).value
+
+    for more in ({}, {"of": "high"}):
+        assert effect("x", "direct", **more) == pytest.approx(effect("x", **more), rel=1e-12)
+        assert abs(effect("x", **more)) > 0.1
+    total, direct, indirect = (effect("z", kind) for kind in ("total", "direct", "indirect"))
+    assert direct + indirect == pytest.approx(total, rel=1e-12)
+    # plain numbers given their levels: the direct effect is the weight of a, twice in its coding of -1 and 1
+    weight = audit.model_b({("x", "z"): 0.3}).weights["z"]["a"] * frame["z"].std(ddof=0)
+    assert abs(direct) == pytest.approx(2 * abs(weight), rel=1e-9)
+    assert abs(indirect) > 0.01
