@@ -92,6 +92,30 @@ CASES = [
         "bins is 61, but there are 60 rows: give at most as many classes",
     ),
     (
+        "CFU by levels of a number",
+        lambda w: numeric(w).people(P).by_levels(),
+        SettingError,
+        "'a' is numeric: CFU by levels needs a protected attribute with levels",
+    ),
+    (
+        "a column of people that is a number",
+        lambda w: w.audit.people(P).by(7),
+        SettingError,
+        "column is 7: give the name of a column, or one value for each row",
+    ),
+    (
+        "a profile's grid that is a number",
+        lambda w: w.audit.profile(("x", "z"), grid=0.5),
+        SettingError,
+        "grid is 0.5: give a list of correlations",
+    ),
+    (
+        "a contour's grid that is a number",
+        lambda w: w.audit.contour(("x", "z"), ("a", "x"), 0.5),
+        SettingError,
+        "grid is 0.5: give a list of correlations",
+    ),
+    (
         "a contour of one point",
         lambda w: w.audit.contour(("x", "z"), ("a", "x"), [0.3]),
         SettingError,
@@ -115,6 +139,12 @@ CASES = [
         lambda w: two_valued(w).robust(0.3, 1),
         SettingError,
         "the audited predictor gives probabilities, whose CFU is not convex in its weights",
+    ),
+    (
+        "fair parts of what has a scale by group",
+        lambda w: w.fit(mixed="fair part", kinds={"x": "number by group"}),
+        SettingError,
+        "mixed is 'fair part', which needs features that are all numbers, none by group or with an atom: leave it out",
     ),
     (
         "a robust predictor by another measure",

@@ -337,6 +337,20 @@ def test_what_cannot_be_proved_is_estimated_and_says_why(reason, options):
     assert why_not_proved(audit_of(graph, 1.0, **options).fitted.claim) == reason
 
 
+def test_equations_that_do_not_say_that_they_are_polynomials_give_the_same_cfu():
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    known, unknown = (
+        audit_of(graph, 1.0, **options).cfu({("x", "z"): 0.4}) for options in ({}, {"embedding": Unknown})
+    )
+    assert unknown == pytest.approx(known, rel=1e-9)
+
+
+def test_where_a_penalty_may_make_a_second_minimum_nothing_is_proved():
+    found = audit_of(CHAIN, 1e5).certificate(0.1, cells=30)
+    assert found.at_most is None
+    assert "a second minimum of the fit cannot be ruled out" in " ".join(found.summary().split())
+
+
 def test_where_all_paths_are_fair_the_bound_is_zero():
     edges, pairs = (("a", "x"), ("x", "z")), (("x", "z"),)
     graph = fs.CausalGraph(edges=edges, pairs=pairs, protected="a", outcome="y", fair_edges=edges[:1])
