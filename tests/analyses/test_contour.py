@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.analyses.contour import read_axis
 from fairstress.errors import SettingError
 
 GRAPH = fs.CausalGraph.parse("a -> x -> z -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
@@ -60,3 +61,9 @@ def test_exchanging_the_pairs_transposes_the_map(audit):
 def test_maps_that_make_no_sense_are_refused(audit, arguments, options, message):
     with pytest.raises(SettingError, match=message):
         audit.contour(*arguments, **options)
+
+
+def test_without_a_grid_there_are_31_correlations_with_exactly_0_in_the_middle():
+    axis = read_axis(None)
+    assert (len(axis), axis[15], axis[0], axis[-1]) == (31, 0.0, -0.9, 0.9)
+    np.testing.assert_allclose(np.diff(axis), 0.06)

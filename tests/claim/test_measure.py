@@ -98,3 +98,14 @@ def test_the_table_of_a_curve_gives_no_share_of_the_variance_for_another_measure
     assert "nan" not in table
     assert "squared units" not in table
     assert "CFU (absolute) is not in units of the variance" in table
+
+
+def test_what_a_predictor_of_levels_moves_under_model_a_is_measured_as_cfu_is():
+    graph = fs.CausalGraph.parse("a -> x, z; x <-> z", protected="a", outcome="y")
+    kinds = {"x": "ordered", "z": "number"}
+    frame = fs.datasets.simulate(graph, 200, kinds=kinds, random_state=0).frame
+    options = {"degrees": {"x": 1, "z": 1}, "penalty": 0, "predictor_degree": 1, "predictor_penalty": 1.0}
+    for measure in ("squared", "max"):
+        audit = fs.Audit.fit(frame, graph, kinds=kinds, measure=measure, random_state=0, **options)
+        assert audit.fitted.context.floor == pytest.approx(audit.cfu({}), rel=1e-9)
+        assert audit.cfu({}) > 0

@@ -46,6 +46,7 @@ def test_what_has_a_status_carries_it_and_does_not_warn(audit):
     profile = audit.profile(PAIR, grid=[0.0, 0.5, CLOSE[PAIR]])
     assert [s.name for s in profile.status] == ["CONVERGED", "CONVERGED", "LOST_DIGITS"]
     assert "fewer than six digits" in profile.summary()
+    assert audit.worst_case(CLOSE[PAIR]).status is Status.LOST_DIGITS
 
 
 def test_fits_that_converge_are_not_warned_of(audit):
@@ -54,8 +55,8 @@ def test_fits_that_converge_are_not_warned_of(audit):
         assert audit.cfu({PAIR: 0.5}) > 0
 
 
-@pytest.mark.parametrize(("noise", "status"), [(1e-2, Status.CONVERGED), (9e-7, Status.LOST_DIGITS)])
-def test_twin_parents_leave_few_digits_and_the_models_say_so(noise, status):
+def twin_parents(noise: float, penalty: float) -> fs.Audit:
+    """An audit where two parents of z differ by a little noise."""
     rng = np.random.default_rng(0)
     a = rng.choice([-1.0, 1.0], 400)
     x = a + rng.normal(size=400)
@@ -63,12 +64,25 @@ def test_twin_parents_leave_few_digits_and_the_models_say_so(noise, status):
     z = x + twin + rng.normal(size=400)
     frame = pd.DataFrame({"a": a, "x": x, "twin": twin, "z": z, "y": z + rng.normal(size=400)})
     graph = fs.CausalGraph.parse("a -> x, twin; x -> z; twin -> z; x <-> z", protected="a", outcome="y")
-    audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "twin": 1, "z": 1}, penalty=0, predictor_degree=1)
+    return fs.Audit.fit(frame, graph, degrees={"x": 1, "twin": 1, "z": 1}, penalty=penalty, predictor_degree=1)
+
+
+@pytest.mark.parametrize(("noise", "status"), [(1e-2, Status.CONVERGED), (9e-7, Status.LOST_DIGITS)])
+def test_twin_parents_leave_few_digits_and_the_models_say_so(noise, status):
+    audit = twin_parents(noise, penalty=0)
     assert audit.model_a.status is status
     assert audit.model_b({PAIR: 0.3}).status is status
     if status is Status.LOST_DIGITS:
         with pytest.warns(fs.FairstressWarning, match="Model B: .*fewer than six digits"):
             audit.cfu({PAIR: 0.3})
+
+
+@pytest.mark.parametrize(("noise", "reliable"), [(6e-5, True), (3.3e-5, False)])
+def test_what_penalty_zero_says_of_its_digits_decides_whether_it_is_shown_beside_a_penalty(noise, reliable):
+    penalised = twin_parents(noise, penalty=1.0)
+    assert 1e9 < penalised.fitted.claim.condition() < 1e10  # near six digits, on either side
+    assert (penalised.fitted.unpenalised is not None) is reliable
+    assert (twin_parents(noise, penalty=0).model_a.status is Status.CONVERGED) is reliable
 
 
 def test_a_fit_with_several_minima_is_warned_of():

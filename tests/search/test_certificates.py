@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from scipy import special
 import fairstress as fs
 from fairstress.claim.evaluate import evaluate_many, fits
 from fairstress.functionals.cfu import CFU
-from fairstress.search.branching import Cell, Estimated, cover, grid, whole
+from fairstress.model.embedding import Polynomial
+from fairstress.search.branching import Cell, Estimated, Proved, cover, grid, whole
 from fairstress.search.enclosure import HAZARD_SECOND, HAZARD_THIRD, Objective
 from fairstress.search.forms import Form, inverse
+from fairstress.search.problem import Problem
+from fairstress.search.sets import correlation_set
 from fairstress.search.upper import upper_bound, why_not_proved
 
 CHAIN = fs.CausalGraph.parse("a -> x -> z -> v; a -> v; x <-> z <-> v; x <-> v", protected="a", outcome="y")
@@ -62,6 +66,7 @@ def test_sums_products_and_functions_of_forms_enclose_those_of_what_they_enclose
     for form, truth in made.values():
         for d in [*rng.uniform(-1, 1, (40, 3)), *np.array(list(itertools.product([-1.0, 1.0], repeat=3)))]:
             assert (np.abs(truth(d) - at(form, d)) <= form.e + 1e-14).all()
+            assert (np.abs(truth(d)) <= form.size + 1e-14).all()
 
 
 def test_what_a_product_leaves_over_is_of_third_order():
@@ -82,6 +87,7 @@ def test_the_inverse_of_a_matrix_is_enclosed():
         assert (np.abs(np.linalg.inv(at(P, d)) - at(X, d)) <= X.e).all()
     P.g[:3] *= 10
     assert inverse(P) is None
+    assert Form.exact(np.array([0.5, 0.0]), 3).power(-1.0) is None  # a reciprocal of what may be 0
 
 
 def test_the_hazards_derivatives_keep_within_their_bounds():
@@ -128,6 +134,74 @@ def test_a_box_in_which_errors_may_determine_each_other_is_not_enclosed():
     assert objective.box(np.eye(3), np.full(3, 0.9)) is None
 
 
+def test_a_box_in_which_an_error_may_determine_the_attribute_is_not_enclosed():
+    objective = Objective.of_system(audit_of(BEHIND, 0.0).fitted.claim.system, PAIRS)
+    P = np.array([[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1.0]])
+    assert objective.box(P, np.array([0.1, 0.0, 0.0])) is not None
+    assert objective.box(P, np.array([0.3, 0.0, 0.0])) is None
+
+
+@pytest.mark.parametrize("graph", [CHAIN, BEHIND], ids=["features", "threshold"])
+def test_the_deviance_falls_nowhere_in_a_box_below_its_bound(graph):
+    claim = audit_of(graph, 0.0).fitted.claim
+    P, half = np.array([[1, 0.2, -0.1], [0.2, 1, 0.15], [-0.1, 0.15, 1]]), np.full(3, 0.02)
+    objective = Objective.of_system(claim.system, PAIRS)
+    others = np.repeat(P[None], 8, axis=0)
+    for i, (j, k) in enumerate(PAIRS):
+        others[:, j, k] = others[:, k, j] = P[j, k] + half[i] * np.resize(np.repeat([-1.0, 1.0], 2**i), 8)
+    known = np.array([fit.log_likelihood for fit in fits(claim, np.concatenate([P[None], others]))])
+    deviance = -2 * known - objective.n * objective.m * np.log(2 * np.pi)
+    least = objective.box(P, half).least_deviance(fits(claim, P[None])[0])
+    assert least <= deviance.min()
+    assert deviance.min() - least < 4 * np.ptp(deviance)  # and says something
+
+
+def test_from_where_the_objective_bends_downwards_nothing_is_proved():
+    """With wide scales and weights whose penalty exceeds n, F is not convex."""
+    claim = audit_of(CHAIN, 10.0).fitted.claim
+    objective = Objective.of_system(claim.system, PAIRS)
+    (fit,) = fits(claim, np.eye(3)[None])
+    astray = replace(fit, weights=np.full_like(fit.weights, 10.0), log_scales=fit.log_scales + 5)
+    box = objective.box(np.eye(3), np.full(3, 0.01))
+    assert box.enclose(fit) is not None
+    assert np.linalg.eigvalsh(box.hessian(objective.coordinates(astray)))[0] < 0
+    assert box.enclose(astray) is None
+    assert box.least_deviance(astray) == -np.inf
+
+
+@pytest.mark.parametrize("penalty", [0.0, 10.0, 200.0])
+@pytest.mark.parametrize("graph", [CHAIN, BEHIND], ids=["features", "threshold"])
+def test_whatever_the_size_of_a_cell_no_correlation_in_it_exceeds_its_bound(graph, penalty):
+    audit = audit_of(graph, penalty)
+    claim, variables = audit.fitted.claim, audit.fitted.variables
+    members = correlation_set(fs.Pairwise(), 0.9, graph, variables)
+    bounds = Proved.of_problem(Problem(claim, members, CFU(), 1.0, 1, 1))
+    corners, proved = np.array(list(itertools.product([-1.0, 1.0], repeat=3))), 0
+    for half in (0.01, 0.05, 0.1, 0.2, 0.3, 0.45):
+        cell = bounds.look(np.full(3, 0.1), np.full(3, half), None)
+        points = cell.centre + corners * cell.half
+        inside = points[members.contains(points)]
+        if np.isfinite(cell.bound) and len(inside):
+            proved += 1
+            P = members.matrix(np.array([*inside, cell.centre]))
+            assert max(CFU().values(claim, fits(claim, P))) <= cell.bound
+    assert 1 <= proved < 6
+
+
+def test_a_cell_whose_centre_is_no_correlation_has_no_bound_and_one_outside_the_set_counts_for_nothing():
+    audit = audit_of(CHAIN, 0.0)
+    members = correlation_set(fs.Pairwise(), 0.9, CHAIN, audit.fitted.variables)
+    problem = Problem(audit.fitted.claim, members, CFU(), 1.0, 1, 1)
+    beyond = np.array([0.8, -0.8, 0.8])  # the signs of no three variables
+    assert members.smallest_eigenvalue(beyond) < 0
+    proved, estimated = Proved.of_problem(problem), Estimated(problem, 2.0)
+    assert proved.look(beyond, np.full(3, 0.3), None).bound == np.inf
+    for bounds in (proved, estimated):
+        outside = bounds.look(beyond, np.full(3, 0.01), None)
+        assert bounds.of(outside) == outside.value == -np.inf
+    assert not estimated.seen
+
+
 # ---------------------------------------------------------------- branch and bound
 
 
@@ -154,8 +228,10 @@ def test_a_planted_spike_that_a_search_missed_is_never_below_a_bound_with_a_true
     found = cover(bounds, whole(bounds, np.array([-1.0]), np.array([1.0])), best=1.1, gap=0.01, most=10_000)
     assert found.best == pytest.approx(spiked(0.3137), rel=0.01)
     assert spiked(0.3137) <= found.bound <= 1.01 * found.best
-    few = cover(bounds, whole(bounds, np.array([-1.0]), np.array([1.0])), best=1.1, gap=0.01, most=5)
+    told = []
+    few = cover(bounds, whole(bounds, np.array([-1.0]), np.array([1.0])), 1.1, 0.01, most=5, progress=told.append)
     assert few.bound > spiked(0.3137)  # it has not certified what it has not seen
+    assert told == [3, 5]
 
 
 def test_bounds_with_too_small_a_slope_would_miss_the_spike_so_that_slopes_must_be_proved():
@@ -175,14 +251,15 @@ class Steep:
 
 
 def test_an_estimate_covers_a_spike_that_its_grid_meets_and_promises_nothing_of_narrower_ones():
-    from fairstress.search.sets import correlation_set
-
     graph = fs.CausalGraph.parse("a -> x, z; x <-> z", protected="a", outcome="y")
     members = correlation_set(fs.Pairwise(), 0.99, graph, ("x", "z"))
     wide = Estimated(Steep(members, lambda p: spiked(p, width=0.2)), 2.0)
     found = cover(wide, grid(wide, members.low, members.high), best=1.1, gap=0.01, most=5_000)
     assert found.bound >= spiked(0.3137, width=0.2)
     assert found.best == pytest.approx(spiked(0.3137), rel=0.02)
+    speed = wide.speed
+    wide.look(np.array([0.5]), np.array([0.1]), wide.look(np.array([0.5]), np.array([0.2]), None))
+    assert wide.speed == speed  # a place that is seen twice tells nothing of how fast values change
 
 
 # ---------------------------------------------------------------- certificates
@@ -232,6 +309,56 @@ def test_a_predictor_of_the_users_own_gets_an_estimate_that_never_says_at_most()
     assert "is estimated not to exceed" in " ".join(found.summary().split())
     assert "at most 2 times as fast" in " ".join(found.summary().split())
     assert "is at most" not in " ".join(found.summary().split())
+
+
+class Unknown:
+    """Polynomials that do not say that they are some."""
+
+    def __init__(self, inputs, degree):
+        own = Polynomial.of(inputs, degree)
+        self.terms, self.repeats, self.values, self.slopes = own.terms, own.repeats, own.values, own.slopes
+
+
+OWN = fs.Predictor(lambda frame: frame["x"].to_numpy(), input="features", gradient="differences")
+NOT_PROVED = {
+    "some errors are seen in intervals or have a scale by group": {"kinds": {"x": "number by group"}},
+    "the equations are no polynomials": {"embedding": Unknown},
+    "the predictor is no polynomial": {"predictor": OWN, "predictor_degree": None, "predictor_penalty": None},
+    "the predictor is shown more than residuals": {"mixed": "fair part"},
+    "changes are not measured by their squares": {"measure": "absolute"},
+}
+
+
+@pytest.mark.parametrize(("reason", "options"), NOT_PROVED.items(), ids=NOT_PROVED)
+def test_what_cannot_be_proved_is_estimated_and_says_why(reason, options):
+    fair = (("a", "x"),) if "mixed" in options else ()
+    edges, pairs = (("a", "x"), ("a", "z"), ("x", "z")), (("x", "z"),)
+    graph = fs.CausalGraph(edges=edges, pairs=pairs, protected="a", outcome="y", fair_edges=fair)
+    assert why_not_proved(audit_of(graph, 1.0, **options).fitted.claim) == reason
+
+
+def test_equations_that_do_not_say_that_they_are_polynomials_give_the_same_cfu():
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; x <-> z", protected="a", outcome="y")
+    known, unknown = (
+        audit_of(graph, 1.0, **options).cfu({("x", "z"): 0.4}) for options in ({}, {"embedding": Unknown})
+    )
+    assert unknown == pytest.approx(known, rel=1e-9)
+
+
+def test_where_a_penalty_may_make_a_second_minimum_nothing_is_proved():
+    found = audit_of(CHAIN, 1e5).certificate(0.1, cells=30)
+    assert found.at_most is None
+    assert "a second minimum of the fit cannot be ruled out" in " ".join(found.summary().split())
+
+
+def test_where_all_paths_are_fair_the_bound_is_zero():
+    edges, pairs = (("a", "x"), ("x", "z")), (("x", "z"),)
+    graph = fs.CausalGraph(edges=edges, pairs=pairs, protected="a", outcome="y", fair_edges=edges[:1])
+    claim = audit_of(graph, 0.0).fitted.claim
+    P, objective = np.eye(2), Objective.of_system(claim.system, [(0, 1)])
+    y = objective.box(P, np.array([0.1])).enclose(fits(claim, P[None])[0])
+    upper = upper_bound(claim, objective.weights(y))
+    assert (upper.value, upper.bound) == pytest.approx((0, 0), abs=1e-28)  # f(eps) less itself, in another order
 
 
 @pytest.mark.parametrize(

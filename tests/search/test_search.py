@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from fairstress.budgets import read_budget
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU
+from fairstress.search.interval import peaks
+from fairstress.search.pattern import pattern_search
 from fairstress.search.problem import Problem
 from fairstress.search.search import ALL_SIGNS, _best_of_each_class, _mirror_images
 from fairstress.search.sets import correlation_set
@@ -164,3 +168,68 @@ def test_an_ascent_that_runs_out_of_steps_goes_on(audit, monkeypatch):
     monkeypatch.setattr("fairstress.search.sqp.MAX_STEPS", 3)
     found = audit.worst_case(0.6)
     assert found.value == pytest.approx(expected, rel=1e-3)
+
+
+# ---------------------------------------------------------------- of functions that are known
+
+
+@dataclass
+class Parabola:
+    """``-|p - top|^2`` in the place of CFU, within a box."""
+
+    members: Any
+    top: np.ndarray
+    has_slopes: bool = True
+    negligible: float = -np.inf
+    precision: float = 1e-6
+
+    def values(self, points):
+        return -((points - self.top) ** 2).sum(axis=1)
+
+    def value_and_gradient(self, p):
+        return float(self.values(p[None])[0]), -2 * (p - self.top), None
+
+
+def one_pair(p_max):
+    graph = fs.CausalGraph.parse("a -> x, z; x <-> z", protected="a", outcome="y")
+    return correlation_set(read_budget("pairwise"), p_max, graph, graph.features)
+
+
+@pytest.mark.parametrize("has_slopes", [True, False])
+@pytest.mark.parametrize("top", [-0.48, -0.2, 0.0, 0.48, 0.7])
+def test_a_peak_near_the_end_of_an_interval_or_beyond_it_is_found(top, has_slopes):
+    """At 0.48 the end is the highest point of the grid, and uphill leads inwards from it."""
+    points = np.linspace(-0.5, 0.5, 11)[:, None]
+    problem = Parabola(one_pair(0.5), np.array([top]), has_slopes)
+    best = max(peaks(problem, points, problem.values(points)), key=lambda end: end[1])
+    # a bounded search of the last bracket stops within 1e-8 of the root of the rounding of its values
+    assert best[0] == pytest.approx([min(top, 0.5)], abs=1e-6)
+
+
+def test_values_of_a_sample_only_tell_where_the_peaks_are():
+    points = np.linspace(-0.5, 0.5, 11)[:, None]
+    problem = Parabola(one_pair(0.5), np.array([0.2]))
+    sampled = Parabola(problem.members, np.array([0.21])).values(points) + 5
+    (end,) = peaks(problem, points, sampled, on_sample=True)
+    assert end[0] == pytest.approx([0.2], abs=1e-6)
+    assert end[1] == pytest.approx(0, abs=1e-12)
+
+
+def test_negligible_peaks_are_not_refined():
+    points = np.linspace(-0.5, 0.5, 11)[:, None]
+    problem = Parabola(one_pair(0.5), np.array([0.23]), negligible=0.0)
+    (end,) = peaks(problem, points, problem.values(points))
+    assert end[0] == pytest.approx([0.2])
+
+
+def test_a_pattern_search_that_runs_out_of_rounds_says_so(monkeypatch):
+    graph = fs.CausalGraph.parse("a -> x, z, v; x <-> z; z <-> v", protected="a", outcome="y")
+    members = correlation_set(read_budget("pairwise"), 0.5, graph, graph.features)
+    problem, start = Parabola(members, np.array([0.3, -0.1]), has_slopes=False), np.zeros(2)
+    p, _, status = pattern_search(problem, start)
+    assert status is Status.CONVERGED
+    assert p == pytest.approx(problem.top, abs=1e-4)  # a step of 1e-6 changes values by their rounding
+    monkeypatch.setattr("fairstress.search.pattern.MAX_ROUNDS", 2)
+    _, value, status = pattern_search(problem, start)
+    assert status is Status.SEARCH_STEPS
+    assert value > problem.values(start[None])[0]

@@ -150,3 +150,20 @@ def test_a_set_that_is_called_a_box_holds_all_of_it(kind, p_max):
     corners = np.array([s * members.high for s in itertools.product((-1, 1), repeat=3)])
     assert not members.is_box or members.contains(corners).all()
     assert members.is_box == (isinstance(kind, fs.Pairwise) and p_max < 0.5)  # the corner (+, +, -) has 1 - 2 p_max
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "spectral"])
+def test_a_projection_that_runs_out_of_rounds_still_ends_inside(kind, monkeypatch):
+    members = make(3, 0.8, kind)
+    far = np.array([0.9, -0.9, 0.9])
+    exact = members.project(far)
+    monkeypatch.setattr("fairstress.search.sets.MAX_ROUNDS", 1)
+    rough = members.project(far)
+    assert members.contains(rough)
+    assert np.linalg.norm(rough - far) >= np.linalg.norm(exact - far) - 1e-6
+
+
+def test_pairs_between_others_than_the_variables_leave_nothing_to_vary():
+    graph = fs.CausalGraph.parse("a -> x, z; a <-> x", protected="a", outcome="y")
+    with pytest.raises(SettingError, match="the graph names no pair of features: add 'a <-> b' for errors"):
+        correlation_set(read_budget("pairwise"), 0.3, graph, graph.features)

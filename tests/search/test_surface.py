@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.interpolate import RBFInterpolator
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import fairstress as fs
@@ -10,7 +11,9 @@ from fairstress.budgets import Pairwise
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.functionals.cfu import CFU
 from fairstress.search.known import Known
+from fairstress.search.problem import Problem
 from fairstress.search.sets import CorrelationSet, correlation_set
+from fairstress.search.surface import _surface, climb_surface
 
 EDGES = "a -> x1, x2, x3; x1 -> x2, x3; x2 -> x3"
 MIXES = {
@@ -92,3 +95,42 @@ def test_a_box_tells_about_those_inside_that_are_not_much_smaller():
     assert known.covers(box(0.2))
     assert not known.covers(box(0.1))
     assert not known.covers(box(0.7))
+
+
+LAYOUTS = {
+    "scattered": np.random.default_rng(0).uniform(-0.6, 0.6, (14, 2)),
+    "few": np.array([[0.0, 0.0], [0.3, 0.1], [-0.2, 0.4]]),
+    "along an axis": np.linspace(-0.6, 0.6, 14)[:, None] * [1.0, 0.0],
+}
+
+
+@pytest.mark.parametrize("points", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_surface_goes_through_all_that_is_known_however_points_lie(points):
+    values = np.sin(3 * points[:, 0]) + points[:, 1] ** 2
+    surface = _surface(Known(points=list(points), values=values.tolist()))
+    np.testing.assert_allclose(surface(points), values, atol=1e-9)  # a solve with some fifteen equations
+    assert np.isfinite(surface(np.array([[0.5, -0.5]]))).all()
+
+
+@pytest.mark.parametrize("solved", [2, 1, 0])
+def test_where_points_determine_no_surface_of_a_degree_a_simpler_one_goes_through_them(solved, monkeypatch):
+    def interpolator(points, values, *, degree, **options):
+        if degree > solved:
+            raise np.linalg.LinAlgError
+        return RBFInterpolator(points, values, degree=degree, **options)
+
+    points = LAYOUTS["scattered"]
+    values = np.sin(3 * points[:, 0]) + points[:, 1] ** 2
+    with monkeypatch.context() as patch:
+        patch.setattr("scipy.interpolate.RBFInterpolator", interpolator)
+        surface = _surface(Known(points=list(points), values=values.tolist()))
+    np.testing.assert_allclose(surface(points), values, atol=1e-9)
+
+
+def test_where_all_is_negligible_nothing_is_asked_beyond_the_first_look():
+    fitted = audit_of("levels first", "with derivatives").fitted
+    members = correlation_set(Pairwise(), 0.3, fitted.graph, fitted.variables)
+    problem = Problem(fitted.claim, members, CFU(), 1.0, 4, 8, negligible=np.inf)
+    assert climb_surface(problem, [], np.random.default_rng(0)) == []
+    assert problem.known.points
+    assert not any(problem.known.led)

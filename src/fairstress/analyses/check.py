@@ -17,7 +17,7 @@ import pandas as pd
 from fairstress.analyses.absorption import Proof, listed, polynomial_of, prove
 from fairstress.analyses.tabular import Shown, Tabular
 from fairstress.budgets import Pairwise
-from fairstress.claim.build import Fitted
+from fairstress.claim.build import NO_FIT, Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import SettingError
@@ -182,7 +182,7 @@ def _finding(fitted: Fitted, pairs: tuple[Edge, ...]) -> Finding:
     reason = _few(proof.obstacles) if proof else refusal
     advice = _advice(fitted, pairs) if proof else ""
     if fitted.unpenalised is None:
-        reason += " CFU cannot be probed: without a penalty, nearly collinear terms leave no reliable fit."
+        reason += f" CFU cannot be probed: {NO_FIT}."
         return Finding(pairs, Verdict.NO_RULE, reason.strip(), None, {}, advice)
     claim = fitted.unpenalised
     values, points = _probe(fitted, claim, pairs)

@@ -15,6 +15,7 @@ from fairstress.inputs.rows import Array
 from fairstress.model.design import Describer, Equation, count_values
 from fairstress.model.fit import System
 from fairstress.model.predictor import PolynomialPredictor
+from fairstress.model.probit import fit_alone
 
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
@@ -45,7 +46,7 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
             found += _of_number(fitted, equation, eps[:, equation.column])
         else:
             found += _of_levels(fitted, equation, fewest)
-    found += [*_of_reference(fitted), *_of_order(fitted), *_of_degrees(fitted)]
+    found += [*_of_separation(fitted), *_of_reference(fitted), *_of_order(fitted), *_of_degrees(fitted)]
     found += [*_of_detail(fitted), *_of_sample(fitted)]
     if fitted.context.floor > fitted.context.negligible and not fitted.training:
         found.append(floor_sentence(fitted))
@@ -59,16 +60,21 @@ def _of_plausibility(fitted: Fitted) -> list[str]:
 
 def _of_reference(fitted: Fitted) -> list[str]:
     """That a penalty shrinks several levels towards the reference, so that its choice counts."""
-    coding, design, system = fitted.table.protected, fitted.claim.design, fitted.claim.system
-    penalties = (system if isinstance(system, System) else system.features).penalties
-    equations = zip(design.equations, design.slices, strict=True)
-    if coding.levels is None or not any(len(e.levels) > 1 and penalties[own].any() for e, own in equations):
+    coding = fitted.table.protected
+    if coding.levels is None or not any(len(equation.levels) > 1 for equation in _penalised(fitted)):
         return []
     return [
         f"'{coding.name}' has {len(coding.levels)} levels, and the penalty draws each of them towards the reference "
         f"{str(coding.level(coding.reference_code))!r}: another reference gives other numbers, often by some per cent. "
         "Choose the reference on purpose, or give penalty=0, with which it does not matter."
     ]
+
+
+def _penalised(fitted: Fitted) -> list[Equation]:
+    """Equations whose weights bear a penalty."""
+    design, system = fitted.claim.design, fitted.claim.system
+    penalties = (system if isinstance(system, System) else system.features).penalties
+    return [e for e, own in zip(design.equations, design.slices, strict=True) if penalties[own].any()]
 
 
 def _of_sample(fitted: Fitted) -> list[str]:
@@ -234,4 +240,17 @@ def _of_levels(fitted: Fitted, equation: Equation, fewest: int) -> Iterator[str]
             yield (
                 f"Nobody in the group {level!r} has {which}: how many would is known from the other groups and the "
                 "form of the model alone. Merge levels if that is too much to ask."
+            )
+
+
+def _of_separation(fitted: Fitted) -> Iterator[str]:
+    """Features whose levels the parents tell, which is refused at penalty 0: what a penalty makes of it is its own."""
+    rows = (fitted.training or fitted).table.rows
+    counted = rows.where(rows.weight > 0)
+    for equation in _penalised(fitted):
+        if equation.law.is_ordered and fit_alone(counted, equation).n_separated:
+            yield (
+                f"The parents of '{equation.feature}' tell some of its levels without error (perfect separation), so "
+                "that the penalty alone keeps its weights finite and a smaller one gives other numbers. Merge levels, "
+                "or remove an edge into it, if that is too much to ask."
             )

@@ -21,6 +21,7 @@ from fairstress.inputs.rows import Rows
 from fairstress.model.design import Describer, Design, build_design
 from fairstress.model.embedding import Polynomial
 from fairstress.model.fit import Fit, check_noise
+from fairstress.model.linear import WORST_CONDITION
 from fairstress.model.predictor import (
     AnyPredictor,
     check_independent,
@@ -34,9 +35,8 @@ from fairstress.model.view import Lens, RawColumns, View
 from fairstress.options import PROBABILITY
 from fairstress.progress import Progress, Steps
 
-COLLINEAR = "without a penalty, nearly collinear terms leave no reliable fit"
+NO_FIT = "without a penalty, nearly collinear terms, or levels that parents tell without error, leave no reliable fit"
 SLOW = "people have several counterfactual worlds, so that it would take as long again; an audit with penalty=0 has it"
-WORST_CONDITION = 1e10  # of the equations' columns; beyond it CFU at penalty 0 is noise
 ROUNDING = 1e-18  # a CFU below this share of the outcome's variance is rounding in a well-conditioned model
 
 
@@ -62,7 +62,7 @@ class Fitted:
 
     @cached_property
     def unpenalised(self) -> Claim | None:
-        """The claim with structural penalty 0, or None where nearly collinear columns leave no reliable fit.
+        """The claim with structural penalty 0, or None where no reliable fit is left without it.
 
         The predictor is fitted anew, to the residuals that it then has; one of raw columns, or a robust one, is not.
         """
@@ -206,7 +206,7 @@ def with_context(table: Table, settings: Settings, claim: Claim, baselines: dict
         baselines={name: b.unfairness for name, b in baselines.items()} if has_distances else {},
         floor=floor,
         baseline_claims={name: b.claim for name, b in baselines.items()},
-        no_unpenalised=SLOW if claim.is_slow else COLLINEAR,
+        no_unpenalised=SLOW if claim.is_slow else NO_FIT,
     )
     return Fitted(table, settings, claim, baselines, _variables(graph, claim.design), variance, context)
 

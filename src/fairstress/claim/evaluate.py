@@ -317,8 +317,7 @@ def _has_one_minimum(claim: Claim) -> bool:
     ``-2 n log u`` alone by ``2 n / u^2`` the other way.
     """
     system = claim.system
-    if not isinstance(system, MixedSystem):
-        return False
+    assert isinstance(system, MixedSystem)  # whoever asks has looked whether worlds take long
     theta, u = system.data.coordinates.scale_of()
     z = system.data.coordinates.from_fit(claim.model_a)
     return bool(system.penalties[theta] @ np.square(z[theta] / z[u]) <= SMALL * system.n)

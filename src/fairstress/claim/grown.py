@@ -22,7 +22,7 @@ from fairstress.model.tree import Detail, grow
 
 KEPT = 2**22  # numbers of all worlds of one system that are kept, 32 megabytes
 
-Key = tuple[bytes, Detail]
+Key = tuple[bytes, Detail, Design]  # whose edges carry what: effects along some paths have designs of their own
 
 
 class _Grown:
@@ -69,7 +69,7 @@ def grown(
 ) -> Worlds:
     """The worlds of a block of people under Model A and a version of Model B, `grow`; none are grown twice in a row."""
     lately, block = _known.setdefault(system, _Grown()), factual.block
-    key = _digest([block.a, block.a_cf, block.x, *(part for fit in fits for part in fit.numbers)]), detail
+    key = _digest([block.a, block.a_cf, block.x, *(part for fit in fits for part in fit.numbers)]), detail, design
     found = lately.get(key, residuals=residuals)
     if found is None:
         found = grow(design, *fits, factual, detail, residuals=residuals)

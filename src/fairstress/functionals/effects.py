@@ -73,7 +73,7 @@ class MeanEffect:
         counterfactual = claim.worlds([fit], factual, differing=claim.may_differ)
         x_cf = counterfactual.x_cf[0, :, self.column]
         g = np.zeros_like(x)
-        g[:, self.column] = weight if self.value_of is None else weight * self._slope(x_cf)
+        g[:, self.column] = weight * self._slope(x_cf)
         c_w = weight_gradient(claim.design, claim.model_a.weights, fit.weights, counterfactual, g_x=g)
         return float((self._value(x_cf) - self._value(x[:, self.column])) @ weight), c_w
 

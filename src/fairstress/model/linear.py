@@ -8,8 +8,8 @@ from scipy import linalg
 
 from fairstress.inputs.rows import Array, IntArray
 
-SIX_DIGITS = 1e-6  # relative error
 EPSILON = float(np.finfo(float).eps)
+WORST_CONDITION = 1e-6 / EPSILON  # of a matrix in unit-norm columns: beyond it fewer than six digits are left
 
 
 def solve(N: Array, rhs: Array) -> Array:
@@ -25,7 +25,7 @@ def loses_digits(N: Array) -> NDArray[np.bool_]:
     """Whether rounding leaves fewer than six digits of what is solved with symmetric N (..., D, D), each by itself."""
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(N, axis1=-2, axis2=-1)), 1e-300))
     values = np.linalg.eigvalsh(N / (scale[..., :, None] * scale[..., None, :]))
-    return np.asarray(values[..., 0] * SIX_DIGITS < EPSILON * values[..., -1])
+    return np.asarray(values[..., 0] * WORST_CONDITION < values[..., -1])
 
 
 def ridge(G: Array, c: Array, penalties: Array) -> Array:

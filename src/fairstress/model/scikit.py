@@ -1,4 +1,7 @@
-"""Estimators with scikit-learn's manners, fitted or not, as functions from inputs to predictions."""
+"""Estimators with scikit-learn's manners, fitted or not, as functions from inputs to predictions.
+
+scikit-learn takes long to import, and only a user's estimators need it: it is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ def is_estimator(predictor: Any) -> bool:
 
 def is_fitted(estimator: Any) -> bool:
     """Whether an estimator has learned already."""
-    _base()
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -33,10 +35,11 @@ def is_fitted(estimator: Any) -> bool:
 
 def fit_clone(estimator: Any, X: Any, y: Array, weight: Array, seed: int | None, *, two_valued: bool) -> Any:
     """Fit a copy to rows that have weight; the analyst's own object is left as it is."""
-    base = _base()
-    if base.is_classifier(estimator) and not two_valued:
+    from sklearn.base import clone, is_classifier
+
+    if is_classifier(estimator) and not two_valued:
         raise _no_regressor(estimator)
-    fitted = base.clone(estimator)
+    fitted = clone(estimator)
     if seed is not None:
         open_seeds = [key for key, value in fitted.get_params().items() if _is_seed(key) and value is None]
         fitted.set_params(**dict.fromkeys(sorted(open_seeds), seed))
@@ -70,6 +73,8 @@ def columns_in_use(estimator: Any, shown: tuple[str, ...]) -> tuple[str, ...] | 
 
     None where it does not say how many columns it was fitted to.
     """
+    from sklearn.base import OneToOneFeatureMixin
+
     estimator = getattr(estimator, "best_estimator_", estimator)
     if getattr(estimator, "n_features_in_", None) != len(shown):
         return None
@@ -77,7 +82,7 @@ def columns_in_use(estimator: Any, shown: tuple[str, ...]) -> tuple[str, ...] | 
     if hasattr(steps[0], "transformers_"):
         return _not_dropped(steps[0].transformers_, shown)
     before = [step for step in steps[:-1] if step not in (None, "passthrough")]
-    if not all(isinstance(step, _base().OneToOneFeatureMixin) for step in before):
+    if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
         return shown
     kept = _felt(steps[-1], len(shown))
     return shown if kept is None else tuple(name for name, felt in zip(shown, kept, strict=True) if felt)
@@ -112,7 +117,9 @@ def _felt(model: Any, count: int) -> Any:
 
 def _classifies(estimator: Any) -> bool:
     """Whether it predicts classes; scikit-learn says so of its own kind only."""
-    return bool(_base().is_classifier(estimator)) if _is_known(estimator) else hasattr(estimator, "classes_")
+    from sklearn.base import is_classifier
+
+    return bool(is_classifier(estimator)) if _is_known(estimator) else hasattr(estimator, "classes_")
 
 
 def _is_known(estimator: Any) -> bool:
@@ -157,14 +164,3 @@ def _weights(estimator: Any, weight: Array) -> dict[str, Array]:
 
 def _is_seed(key: str) -> bool:
     return key == "random_state" or key.endswith("__random_state")
-
-
-def _base() -> Any:
-    try:
-        from sklearn import base  # takes long to import, and only a user's estimators need it
-    except ImportError:
-        raise SettingError(
-            "an estimator as predictor needs scikit-learn: pip install scikit-learn, or give a function such as "
-            "predictor=model.predict"
-        ) from None
-    return base

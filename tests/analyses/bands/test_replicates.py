@@ -246,6 +246,14 @@ def test_normal_draws_leave_peoples_weights_positive():
     assert "normal draws of Model B" in " ".join(worst.summary().split())
 
 
+def test_a_survey_weight_that_leaves_too_few_people_is_named():
+    weights = np.ones((300, 39))
+    weights[1:, 5] = 0  # one person, of whom no weight can be told from another
+    bands = fs.Bootstrap(100, replicate_weights=fs.ReplicateWeights(weights, kind="jackknife"))
+    with pytest.raises(fs.SettingError, match="column 5 of replicate_weights leaves Model B no fit"):
+        audit().estimate({("a", "x"): 0.3}, bands=bands)
+
+
 def test_an_audits_functionals_are_its_own():
     of, other = audit(), audit(n=200)
     with pytest.raises(fs.FairstressError, match="is about another audit's baseline"):

@@ -64,3 +64,21 @@ def test_replicate_weights_of_other_people_are_refused():
     bands = fs.Bootstrap(replicate_weights=fs.ReplicateWeights(np.ones((59, 45))))
     with pytest.raises(fs.SettingError, match="replicate_weights have 59 rows, but the data have 60"):
         sampler(people(), bands)
+
+
+def test_replicate_weights_are_refused_where_people_were_left_out_or_nobody_is_weighed():
+    weights = np.ones((60, 45))
+    bands = fs.Bootstrap(replicate_weights=fs.ReplicateWeights(weights))
+    gap = people()
+    gap.loc[3, "x"] = np.nan
+    with pytest.raises(fs.SettingError, match="but missing is 'drop', which changes rows' positions"):
+        sampler(gap, bands, missing="drop")
+    weights[:, 7] = np.arange(60) < 1
+    with pytest.raises(fs.SettingError, match="column 7 of replicate_weights is 0 for everyone with a weight"):
+        sampler(people(), bands, sample_weight=(np.arange(60) > 0).astype(float))
+
+
+def test_several_completed_tables_share_a_surveys_replicate_weights():
+    weights = np.random.default_rng(0).integers(1, 3, (60, 45)).astype(float)
+    of = sampler([people(), people()], fs.Bootstrap(replicate_weights=fs.ReplicateWeights(weights)))
+    np.testing.assert_array_equal(of.given, np.concatenate([weights, weights]))

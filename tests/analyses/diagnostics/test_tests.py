@@ -12,9 +12,17 @@ from scipy import stats
 import fairstress as fs
 from fairstress.analyses.diagnostics import tied
 from fairstress.analyses.diagnostics.finding import Diagnostic, judged
+from fairstress.analyses.diagnostics.implied import ties
 from fairstress.analyses.diagnostics.influence import log_likelihoods
 from fairstress.analyses.diagnostics.sample import holm, people_of, take_sample
-from fairstress.analyses.diagnostics.shape import kurtosis_score, shape_of, skewness_score
+from fairstress.analyses.diagnostics.shape import (
+    check_shape,
+    kurtosis_score,
+    scales_by_group,
+    shape_of,
+    skewness_score,
+    standardised,
+)
 from fairstress.model.latent import Layout, free_weights
 
 GRAPH = fs.CausalGraph.parse("a, u -> x; a, u, x -> z", protected="a", outcome="y")
@@ -119,3 +127,28 @@ def test_moments_that_a_hidden_cause_brings_about_are_those_of_drawn_errors():
     expected = tied.log_scales(fitted, sample)[36]
     assert np.diff(scales) == pytest.approx(np.diff(expected), abs=0.01)  # s.e. 0.003
     np.testing.assert_allclose(shape_of(e, np.ones(e.size)), tied.shapes(fitted, sample)[36], atol=0.03)  # s.e. 0.008
+
+
+def test_a_sample_has_as_many_people_as_it_may_each_once():
+    fitted = audit().fitted
+    sample = take_sample(fitted, np.random.default_rng(0), most=50)
+    assert sample.rows.a.size == 50
+    assert take_sample(fitted, np.random.default_rng(0)).rows.a.size == 400
+
+
+def test_of_fewer_than_twenty_people_no_shape_is_told():
+    fitted = audit().fitted
+    for most, told in ((19, 0), (20, 2)):
+        sample = take_sample(fitted, np.random.default_rng(0), most)
+        own = sample.errors["x"]
+        assert len(list(check_shape(fitted, sample, ties(fitted)["x"], own))) == told
+
+
+def test_a_group_without_people_has_no_scale_and_leaves_the_others_as_they_are():
+    coding, rng = audit().fitted.table.protected, np.random.default_rng(0)
+    a, e = np.repeat([-1.0, 1.0], 50), rng.normal(size=100)
+    weight = (a > 0).astype(float)
+    assert scales_by_group(coding, a, e, weight) == {1.0: pytest.approx(e[50:].std())}
+    z = standardised(coding, a, e, weight)
+    np.testing.assert_allclose(z[50:], (e[50:] - e[50:].mean()) / e[50:].std())
+    np.testing.assert_array_equal(z[:50], e[:50])

@@ -12,6 +12,7 @@ from scipy import optimize
 
 import fairstress as fs
 from fairstress.analyses.robust import cuts
+from fairstress.analyses.robust.accuracy import _descent, accuracy_of
 from fairstress.analyses.robust.cuts import TOLERANCE, CuttingPlanes, cfu_matrix
 from fairstress.analyses.robust.minimax import minimax
 from fairstress.analyses.worst_case import Solver
@@ -367,3 +368,19 @@ def test_on_held_out_people_it_is_more_robust_than_the_fair_predictor_shrunk_to_
     assert shrunk.mean() == pytest.approx(found["r2"].mean(), abs=1e-12)
     assert 0.8 < k < 1.25  # R2 where they were fitted and R2 on held-out people nearly agree on what is as accurate
     assert gains["worst"].is_clear
+
+
+def test_a_constant_predictor_cannot_be_shrunk_to_explain_anything(audit):
+    fitted = audit.fitted
+    accuracy = accuracy_of(fitted.table, fitted.claim, fitted.claim.predictor, penalise_constant=False)
+    constant = np.eye(fitted.claim.predictor.weights.size)[0]
+    assert accuracy.shrinkage(constant, 0.1) == 0.0
+    assert accuracy.shrinkage(fitted.claim.predictor.weights, accuracy.r2(fitted.claim.predictor.weights)) > 0.99
+
+
+def test_a_descent_that_finds_nothing_lower_stays_where_it_is():
+    here, there = np.zeros(2), np.ones(2)
+    assert _descent(lambda theta: float(theta @ theta), here, there, 0.0, 1.0) == (here, 0.0)
+    found, value = _descent(lambda theta: float((theta - 0.3) @ (theta - 0.3)), here, there, 0.18, 0.18)
+    assert value < 0.18
+    assert found[0] in (1.0, 0.5, 0.25)

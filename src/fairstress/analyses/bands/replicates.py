@@ -17,7 +17,7 @@ import numpy as np
 from fairstress.analyses.bands.limits import UPPER, Replication, check_enough, sides
 from fairstress.analyses.bands.weights import Sampler, is_covariance
 from fairstress.arguments import seed
-from fairstress.claim.build import WORST_CONDITION, Fitted
+from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional, fits, sampled
 from fairstress.claim.refit import check_refit, refit_to
@@ -26,6 +26,7 @@ from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
 from fairstress.model.fit import Fit
+from fairstress.model.linear import WORST_CONDITION
 from fairstress.model.replicated import refits
 from fairstress.model.system import system_of_batch, without_penalty
 from fairstress.parallel import in_parallel
