@@ -207,7 +207,8 @@ def compare(name: str, make: Callable[[], fs.Audit], settings: Settings, minutes
     ascent, theirs = run_torch(known, settings, minutes)
     failures = print_curves(audit, ours, theirs)
     ratio, of_ascent = print_times(ours, ascent, theirs)
-    print_end_to_end(fitting, ours, modelling, theirs)
+    if len(theirs) > 1:
+        print_end_to_end(fitting, ours, modelling, theirs)
     if not ratio >= LEAST_RATIO:
         failures.append(f"the ratio is not {LEAST_RATIO:g} or more")
     if not of_ascent >= LEAST_RATIO_OF_ASCENT:
