@@ -181,7 +181,7 @@ def _feature(
     if outside > BAD:
         sentence = (
             f"{_percent(outside)} of {who} have a counterfactual '{equation.feature}' beyond all observed values: what "
-            f"is said of them rests on {who} that cannot exist. "
+            "is said of them rests on values that nobody in the data has. "
             f"{_advice(fitted, equation, few)}"
         )
     elif off is not None and off > BAD and few:

@@ -109,7 +109,7 @@ def _unfair(words: Words) -> tuple[str, str]:
 def _impossible(words: Words) -> tuple[str, str]:
     share = f"{number(words.r['plausibility']['impossible_percent'])} %"
     return (
-        "No verdict: the model makes people who could not exist.",
+        "No verdict: the model makes people like nobody in the data.",
         f"In the other world, {share} of {words.people} have a value outside what the table holds.",
     )
 

@@ -26,7 +26,8 @@ def impossible_sentence(found: Plausibility) -> str:
     head = f"{_percent(found.impossible)} of people have a counterfactual value outside the observed range."
     if not found.mostly_impossible:
         return head
-    return f"{head} Most counterfactual people cannot exist: mend the kinds of features before reading anything else."
+    most = "Most counterfactual people are like nobody in the data"
+    return f"{head} {most}: mend the kinds of features before reading anything else."
 
 
 def plausibility_table(found: Plausibility) -> Sheet:
