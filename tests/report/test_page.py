@@ -146,7 +146,7 @@ def test_pages_stay_small_and_ask_for_nothing(results):
         ({"state": "hidden causes cannot matter"}, ["This test cannot tell.", "Nothing that this test can see."]),
         (
             {"state": "counterfactual people are impossible"},
-            ["No verdict: the model makes people who could not exist."],
+            ["No verdict: the model makes people like nobody in the data."],
         ),
     ],
 )

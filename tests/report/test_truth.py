@@ -194,7 +194,7 @@ def impossible() -> dict[str, Any]:
 def test_where_most_counterfactual_people_are_impossible_the_verdict_says_so_and_names_nobody(impossible):
     assert impossible["plausibility"]["mostly_impossible"]
     screen, said = first_screen(impossible), answers(impossible)
-    assert as_text(screen.claim) == "No verdict: the model makes people who could not exist."
+    assert as_text(screen.claim) == "No verdict: the model makes people like nobody in the data."
     assert f"{shown(impossible['plausibility']['impossible_percent'], 2)} % of people" in as_text(screen.headline)
     assert said["Who would be affected?"] == "Nobody can be named."
     assert said["What could happen then?"] == "That cannot be said."
