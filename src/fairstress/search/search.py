@@ -38,6 +38,8 @@ MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 MET = 32  # points that are remembered beside the best
 HILLS = 2  # highest points along a surface that are climbed
+DIGITS = 12  # of correlations; those that agree so far are the same
+SAME = 10.0**-DIGITS
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -73,13 +75,22 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
 
 def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
     """Climb from neighbouring budgets' solutions alone: as high as a search, unless another hill outgrows theirs."""
-    starts = np.array([problem.members.project(p) for p in inherited])
+    starts = _distinct(problem, inherited)
     values = problem.values(starts)
     ends = _ascend_all(problem, starts[_apart(problem, starts, values, len(starts))])
     start = int(values.argmax())
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     found = _solution(problem, end, len(ends), _agreeing(ends), (starts[start], float(values[start])))
     return replace(found, met=_met(ends, starts, values))
+
+
+def _distinct(problem: Problem, points: Sequence[Array]) -> Array:
+    """(k, q) the nearest members to some points, each once; what is at a limit but for rounding is there."""
+    low, high = problem.members.low, problem.members.high
+    inside = np.array([problem.members.project(p) for p in points])
+    for limit in (low, high):
+        inside = np.where(np.abs(inside - limit) <= SAME, limit, inside)
+    return inside[np.sort(np.unique(inside.round(DIGITS), axis=0, return_index=True)[1])]
 
 
 def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
