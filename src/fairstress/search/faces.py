@@ -1,8 +1,9 @@
 """Ascents of many points side by side that end in faces of a box: some coordinates at their limits, others between.
 
 Newton's method in the coordinates that are free. Hessians are differences of exact gradients, which are asked for side
-by side, as the points that ascents try are: many at once cost little more than one. Where an ascent meets the
-eigenvalue floor, or does not settle on a maximum, it is left to `climb`.
+by side, as the points that ascents try are: many at once cost little more than one. What a move shows of the curvature
+corrects them by the symmetric update of rank one, so that each is made once. Where an ascent meets the eigenvalue
+floor, or does not settle on a maximum, it is left to `climb`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fairstress.inputs.rows import Array, IntArray
 from fairstress.search.problem import End, Problem
 from fairstress.search.sets import CorrelationSet
 
-MOVES = 20
+MOVES = 12
 APART = 1e-3  # of the box's width: how far apart the gradients are whose difference gives a curvature
 REACH = 0.25  # the longest move of a correlation or loading at first
 LONGER, SHORTER = 2, 4  # times as long, or as short: the next move after one that led uphill, or downhill
@@ -25,6 +26,7 @@ FLAT = 1e-6  # of the precision that is asked for: a gain that is not worth a mo
 NEAR = 0.05  # of the box's width: an ascent that comes as near to a higher one goes on as that one
 INWARDS = 0.02  # of the way to the centre: where an ascent from the eigenvalue floor sets out
 EVEN = 1e-12  # of the largest curvature or slope: a curvature below this is none
+FAINT = 1e-8  # of the largest that it can be: a part of what a step shows that corrects nothing
 GAIN = 1e-4  # of what a slope promises: the least that a move must bring
 
 
@@ -38,6 +40,8 @@ class _Ascents:
     going: NDArray[np.bool_]  # (g,) which go on
     ended: NDArray[np.bool_]  # (g,) which have reached a maximum
     reach: Array  # (g,) the longest next move
+    H: Array  # (g, q, q) second derivatives by the coordinates for which they are known
+    known: NDArray[np.bool_]  # (g, q)
     joined: IntArray  # (g,) the ascent as which each goes on: itself, or a higher one that it came near to
 
 
@@ -61,7 +65,7 @@ def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
 
 def _setting_out(problem: Problem, starts: Array) -> _Ascents:
     """Ascents from all points but those at the eigenvalue floor from which uphill does not lead away from it."""
-    points, inwards, g = starts.copy(), problem.members.centre() - starts, len(starts)
+    points, inwards, (g, q) = starts.copy(), problem.members.centre() - starts, starts.shape
     values, slopes = problem.values_and_gradients(starts)
     clear = np.array([_is_clear(problem, p) for p in starts])
     leave = ~clear & ((slopes * inwards).sum(axis=1) > 0)
@@ -69,7 +73,17 @@ def _setting_out(problem: Problem, starts: Array) -> _Ascents:
     if leave.any():
         values[leave], slopes[leave] = problem.values_and_gradients(points[leave])
     going = clear | (leave & [_is_clear(problem, p) for p in points])
-    return _Ascents(points, values, slopes, going, np.zeros(g, dtype=bool), np.full(g, REACH), np.arange(g))
+    return _Ascents(
+        points,
+        values,
+        slopes,
+        going,
+        ended=np.zeros(g, dtype=bool),
+        reach=np.full(g, REACH),
+        H=np.zeros((g, q, q)),
+        known=np.zeros((g, q), dtype=bool),
+        joined=np.arange(g),
+    )
 
 
 def _is_clear(problem: Problem, p: Array) -> bool:
@@ -83,22 +97,54 @@ def _is_clear(problem: Problem, p: Array) -> bool:
 
 def _targets(problem: Problem, all_: _Ascents) -> Array:
     """(g, q) where each ascent that goes on moves next; one from which there is nothing to gain has ended."""
-    target, where = all_.points.copy(), np.flatnonzero(all_.going)
-    for i, move in zip(where, _moves(problem, all_.points[where], all_.slopes[where]), strict=True):
+    low, high, target = problem.members.low, problem.members.high, all_.points.copy()
+    limit = np.where(all_.points == high, 1.0, np.where(all_.points == low, -1.0, 0.0))
+    free = (limit * all_.slopes <= 0) & (high > low) & all_.going[:, None]
+    _look_aside(problem, all_, free & ~all_.known)
+    for i in np.flatnonzero(all_.going):
+        move = _move(all_.slopes[i], all_.H[i], limit[i], free[i])
         all_.ended[i] = move.is_top and move.gain <= FLAT * problem.precision * abs(all_.values[i])
         target[i] = move.target(problem, all_.points[i], float(all_.reach[i]))
     return target
+
+
+def _look_aside(problem: Problem, all_: _Ascents, wanted: NDArray[np.bool_]) -> None:
+    """Find the second derivatives by some coordinates (g, q) from gradients a little aside."""
+    low, high = problem.members.low, problem.members.high
+    which, k = np.nonzero(wanted)
+    if not which.size:
+        return
+    beside = all_.points[which]
+    aside = APART * (high - low)[k] * np.where(beside[np.arange(k.size), k] > (high + low)[k] / 2, -1.0, 1.0)
+    beside[np.arange(k.size), k] += aside
+    rows = (problem.values_and_gradients(beside)[1] - all_.slopes[which]) / aside[:, None]
+    for i, j, row in zip(which, k, rows, strict=True):
+        all_.H[i, j], all_.H[i, :, j] = row, row
+    all_.known |= wanted
 
 
 def _move_to(problem: Problem, all_: _Ascents, target: Array, promised: Array) -> None:
     """Move the ascents that go on to their targets; one that would not gain by it stays, and moves less far next."""
     where = np.flatnonzero(all_.going)
     values, slopes = problem.values_and_gradients(target[where])
-    higher = values >= all_.values[where] + GAIN * promised[where]
-    moved = np.abs(target - all_.points)[where].max(axis=1)
-    all_.reach[where] = np.where(higher, np.maximum(all_.reach[where], LONGER * moved), moved / SHORTER)
-    where = where[higher]
-    all_.points[where], all_.values[where], all_.slopes[where] = target[where], values[higher], slopes[higher]
+    moved = target[where] - all_.points[where]
+    for i, value, slope, move in zip(where, values, slopes, moved, strict=True):
+        length = float(np.abs(move).max())
+        if value < all_.values[i] + GAIN * promised[i]:
+            all_.reach[i], all_.known[i] = length / SHORTER, False
+            continue
+        all_.reach[i] = max(all_.reach[i], LONGER * length)
+        all_.H[i] = _corrected(all_.H[i], move, slope - all_.slopes[i])
+        all_.points[i], all_.values[i], all_.slopes[i] = target[i], value, slope
+
+
+def _corrected(H: Array, step: Array, change: Array) -> Array:
+    """The matrix nearest to H in rank that gives the change of slopes along a step."""
+    missed = change - H @ step
+    along = float(missed @ step)
+    if abs(along) <= FAINT * float(np.linalg.norm(missed) * np.linalg.norm(step)):
+        return H
+    return np.asarray(H + np.outer(missed, missed) / along)
 
 
 def _join(problem: Problem, all_: _Ascents) -> None:
@@ -133,15 +179,6 @@ class _Move:
         return np.where(shares <= share, ahead, np.clip(p + share * self.step, low, high))
 
 
-def _moves(problem: Problem, points: Array, slopes: Array) -> list[_Move]:
-    """A move from each of several points (g, q) with their slopes (g, q)."""
-    members = problem.members
-    limit = np.where(points == members.high, 1.0, np.where(points == members.low, -1.0, 0.0))
-    free = (limit * slopes <= 0) & (members.high > members.low)
-    H = _hessians(problem, points, slopes, free)
-    return [_move(*one) for one in zip(slopes, H, limit, free, strict=True)]
-
-
 def _move(g: Array, H: Array, limit: Array, free: NDArray[np.bool_]) -> _Move:
     """Uphill along every direction of curvature, as far as its size says; a step of Newton where all bend downwards.
 
@@ -157,17 +194,3 @@ def _move(g: Array, H: Array, limit: Array, free: NDArray[np.bool_]) -> _Move:
     if leaves.any():
         return _move(g, H, limit, free & ~leaves)
     return _Move(step, float((along**2 / size).sum() / 2), bool((bend < 0).all()))
-
-
-def _hessians(problem: Problem, points: Array, slopes: Array, free: NDArray[np.bool_]) -> Array:
-    """(g, q, q) second derivatives by the free coordinates of each point."""
-    low, high = problem.members.low, problem.members.high
-    aside = APART * (high - low) * np.where(points > (high + low) / 2, -1.0, 1.0)
-    which, k = np.nonzero(free)
-    H = np.zeros((*points.shape, points.shape[1]))
-    if which.size:
-        beside = points[which]
-        beside[np.arange(which.size), k] += aside[which, k]
-        change = problem.values_and_gradients(beside)[1] - slopes[which]
-        H[which, k] = change / aside[which, k][:, None]
-    return (H + H.transpose(0, 2, 1)) / 2
