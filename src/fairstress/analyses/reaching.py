@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.progress import Steps
@@ -24,7 +25,8 @@ def find_breaking_point(
     """Narrow the interval between a budget that does not reach the level and one that does; give the least found.
 
     Where it can be, the worst case is followed from budget to budget. The last budget that does not reach the level is
-    then searched in full: if it does reach it, on another hill, the level is looked for below by full searches.
+    then searched in full: if it does reach it, on another hill, the level is looked for below by full searches. If it
+    does not, no other hill matters, and the first that does is as it was followed.
     """
     follows = solve.follows
     slow = solve.claim.takes_long and not solve.functional.has_slope(solve.claim)
@@ -35,11 +37,24 @@ def find_breaking_point(
         steps()
         if full.value >= level:
             return _narrowed(level, solve, below, full, steps, near, follows=False)[1]
+        return first if first is above else _seen_around(first, full)
     if not follows or first is above:
         return first
     full = solve(first.p_max, [first])
     steps()
     return full if full.value >= level else first
+
+
+def _seen_around(followed: WorstCase, searched: WorstCase) -> WorstCase:
+    """A worst case that was followed, with what a search within a budget just below has seen of the set."""
+    return replace(
+        followed,
+        n_starts=searched.n_starts,
+        n_agreeing=searched.n_agreeing,
+        scan_value=searched.scan_value,
+        scan_correlation=searched.scan_correlation,
+        met=searched.met,
+    )
 
 
 def _narrowed(

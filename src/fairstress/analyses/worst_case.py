@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,21 +248,19 @@ class Solver:
 
     def follow(self, p_max: float, neighbours: Sequence[WorstCase]) -> WorstCase:
         """The worst case within p_max as far as climbing from neighbouring budgets' solutions leads to it."""
-        if all(problem.members.is_point for problem in self._problems(p_max, None)):  # which leaves nothing to climb
+        problems = [problem for problem in self._problems(p_max, None) if self._leads_into(problem.members, neighbours)]
+        if all(problem.members.is_point for problem in problems):  # which leaves nothing to climb
             return self(p_max)
-        known = [(one.correlation.to_numpy(), one.p_max) for one in neighbours]
-        unit = np.eye(len(self.variables))
-        grown = [unit + (P - unit) * (p_max / size) for P, size in known if size > 0]
-        starts = [*(P for P, _ in known), *grown]
+        starts = _between(p_max, [(one.correlation.to_numpy(), one.p_max) for one in neighbours])
         with one_thread:
-            found = [
-                self._named(
-                    follow(problem, [problem.members.point(P) for P in starts], np.random.default_rng(self.seed)),
-                    problem,
-                )
-                for problem in self._problems(p_max, None)
-            ]
+            solutions = [follow(problem, [problem.members.point(P) for P in starts]) for problem in problems]
+        found = [self._named(*both) for both in zip(solutions, problems, strict=True)]
         return max(found, key=lambda one: self.sign * one.value)
+
+    def _leads_into(self, members: Members, neighbours: Sequence[WorstCase]) -> bool:
+        """Whether some neighbour's solution lies in a set: of one cause's, in that of the same variables."""
+        own = self._names(acts_on(members))
+        return any(one.clique == own for one in neighbours)
 
     def explore(self, p_max: float) -> None:
         """Find values for several budgets up to p_max at once, where each takes long; otherwise do nothing."""
@@ -383,3 +382,10 @@ class Solver:
         return (
             f"<Solver of the {'largest' if self.sign > 0 else 'smallest'} {self.functional.name}, {self.budget} budget>"
         )
+
+
+def _between(p_max: float, known: Sequence[tuple[Array, float]]) -> list[Array]:
+    """Where a worst case within p_max may lie: at known ones of other budgets, at these grown, and between them."""
+    grown = [np.eye(len(P)) + (P - np.eye(len(P))) * (p_max / size) for P, size in known if size > 0]
+    between = [P + (Q - P) * ((p_max - p) / (q - p)) for (P, p), (Q, q) in pairwise(known) if q > p]
+    return [*(P for P, _ in known), *grown, *between]

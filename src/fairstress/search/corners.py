@@ -2,7 +2,8 @@
 
 CFU is often largest in a corner of the box or, where that lies outside the set, where an edge of the box meets the
 eigenvalue floor: close to P = I it is convex. From a point the corner that its slope points at is tried. Where the
-slope leads out of the set in whatever direction, the ascent has ended; one that does not end so is left to `climb`.
+slope leads out of the set in whatever direction, the ascent has ended; one that does not end so is left to others.
+A box of one cause's loadings has corners, too, and no floor.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
+from fairstress.search.members import Members
 from fairstress.search.problem import End, Problem
 from fairstress.search.sets import SLACK, CorrelationSet
 
@@ -23,7 +25,6 @@ APART = 1e-3  # of the two smallest eigenvalues, from which on the floor is smoo
 def to_corners(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
     """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there."""
     members = problem.members
-    assert isinstance(members, CorrelationSet)  # corners of other sets are not sought
     points, values, slopes = starts.copy(), np.zeros(len(starts)), np.zeros(starts.shape)
     ended = np.zeros(len(starts), dtype=bool)
     going = np.array([corner(members, p - members.centre()) is not None for p in starts])
@@ -48,10 +49,10 @@ def to_corners(problem: Problem, starts: Array) -> list[tuple[Array, End | None]
     return [(p, (p, value, Status.CONVERGED) if end else None) for p, value, end in ends]
 
 
-def corner(members: CorrelationSet, direction: Array) -> Array | None:
+def corner(members: Members, direction: Array) -> Array | None:
     """The corner of the set in a direction (q,): of its box or, outside the set, on the edge that goes furthest."""
     p = np.where(direction > 0, members.high, np.where(direction < 0, members.low, members.centre()))
-    if members.smallest_eigenvalue(p) >= members.floor + SLACK:
+    if not isinstance(members, CorrelationSet) or members.smallest_eigenvalue(p) >= members.floor + SLACK:
         return np.asarray(p)
     edges = [edge for k in range(p.size) if (edge := _on_edge(members, p, k)) is not None]
     return max(edges, key=lambda edge: float(direction @ edge), default=None)
@@ -80,7 +81,7 @@ def _on_edge(members: CorrelationSet, p: Array, k: int) -> Array | None:
     return at if inside and members.smallest_eigenvalue(at) >= members.floor + SLACK else None
 
 
-def leads_out(members: CorrelationSet, p: Array, slope: Array, value: float) -> bool:
+def leads_out(members: Members, p: Array, slope: Array, value: float) -> bool:
     """Whether a point is a corner of the set from which every direction within the set leads downhill.
 
     In a corner of the box all slopes point out of it. On an edge along pair k they do so but for a multiple of the
@@ -92,7 +93,7 @@ def leads_out(members: CorrelationSet, p: Array, slope: Array, value: float) -> 
     if free.size > 1:
         return False
     if free.size:
-        normal = _normal_of_floor(members, p)
+        normal = _normal_of_floor(members, p) if isinstance(members, CorrelationSet) else None
         k = int(free[0])
         if normal is None or normal[k] * slope[k] <= 0:
             return False

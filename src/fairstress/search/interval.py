@@ -11,6 +11,7 @@ from fairstress.search.problem import End, Problem
 LATTICE = 60  # points on either side of 0, denser towards -1 and 1
 LEAST = 17  # points within any interval
 PEAKS = 4  # that are refined
+PRECISION = 1e-9  # of where a peak is
 
 
 def line(problem: Problem) -> tuple[Array, Array]:
@@ -47,18 +48,38 @@ def _lattice(k: int) -> float:
 
 def _refined(problem: Problem, points: Array, values: Array, i: int) -> End:
     """Narrow the bracket of a peak, unless it is an end of the interval from which uphill leads outwards."""
-    from scipy import optimize  # takes long to import, and only searches need it
-
     peak, last = (points[i], float(values[i]), Status.CONVERGED), len(points) - 1
     if i in (0, last) and problem.has_slopes:
         outwards = 1.0 if i else -1.0
         if outwards * problem.value_and_gradient(points[i])[1][0] >= 0:
             return peak
     bracket = float(points[max(i - 1, 0), 0]), float(points[min(i + 1, last), 0])
-    best = optimize.minimize_scalar(
-        lambda p: -float(problem.values(np.array([[p]]))[0]),
-        bounds=bracket,
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return (np.array([best.x]), -float(best.fun), Status.CONVERGED) if -best.fun > peak[1] else peak
+    p = (_level if problem.has_slopes else _highest)(problem, *bracket)
+    value = float(problem.values(np.array([[p]]))[0])
+    return (np.array([p]), value, Status.CONVERGED) if value > peak[1] else peak
+
+
+def _level(problem: Problem, low: float, high: float) -> float:
+    """Where the slope, from rising to falling, is 0; where it does not go from one to the other, the higher end.
+
+    A sample of people may have put the peak of all a little aside.
+    """
+    from scipy import optimize  # takes long to import, and only searches need it
+
+    def slope(p: float) -> float:
+        return float(problem.value_and_gradient(np.array([p]))[1][0])
+
+    if slope(low) > 0 > slope(high):
+        return float(optimize.brentq(slope, low, high, xtol=PRECISION, rtol=1e-12))
+    left, right = problem.values(np.array([[low], [high]]))
+    return low if left > right else high
+
+
+def _highest(problem: Problem, low: float, high: float) -> float:
+    """Where the value is largest, by values alone."""
+    from scipy import optimize
+
+    def loss(p: float) -> float:
+        return -float(problem.values(np.array([[p]]))[0])
+
+    return float(optimize.minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": PRECISION}).x)

@@ -22,10 +22,10 @@ from fairstress.inputs.rows import Array
 from fairstress.search.box import climb_box
 from fairstress.search.causes import CauseSet
 from fairstress.search.corners import to_corners
+from fairstress.search.faces import to_faces
 from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
 from fairstress.search.problem import End, Problem, Solution
-from fairstress.search.sets import CorrelationSet
 from fairstress.search.sqp import climb
 from fairstress.search.surface import climb_surface
 
@@ -38,6 +38,8 @@ MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 MET = 32  # points that are remembered beside the best
 HILLS = 2  # highest points along a surface that are climbed
+DIGITS = 12  # of correlations; those that agree so far are the same
+SAME = 10.0**-DIGITS
 NEAR = 0.05  # of the best value: how far below it such an end is still worth a climb
 
 
@@ -71,16 +73,24 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
     return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
 
 
-def follow(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
+def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
     """Climb from neighbouring budgets' solutions alone: as high as a search, unless another hill outgrows theirs."""
-    coarse, starts = problem.on_sample(rng), np.array([problem.members.project(p) for p in inherited])
-    ends, values = _ascend_all(coarse, starts), coarse.values(starts)
-    n_starts, n_agreeing, met = len(ends), _agreeing(ends), _met(ends, starts, values)
-    start = starts[int(values.argmax())]
-    ends = ends if coarse is problem else _with_all_rows(problem, ends, ())
+    starts = _distinct(problem, inherited)
+    values = problem.values(starts)
+    ends = _ascend_all(problem, starts[_apart(problem, starts, values, len(starts))])
+    start = int(values.argmax())
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
-    found = _solution(problem, end, n_starts, n_agreeing, (start, float(problem.values(start[None])[0])))
-    return replace(found, met=met)
+    found = _solution(problem, end, len(ends), _agreeing(ends), (starts[start], float(values[start])))
+    return replace(found, met=_met(ends, starts, values))
+
+
+def _distinct(problem: Problem, points: Sequence[Array]) -> Array:
+    """(k, q) the nearest members to some points, each once; what is at a limit but for rounding is there."""
+    low, high = problem.members.low, problem.members.high
+    inside = np.array([problem.members.project(p) for p in points])
+    for limit in (low, high):
+        inside = np.where(np.abs(inside - limit) <= SAME, limit, inside)
+    return inside[np.sort(np.unique(inside.round(DIGITS), axis=0, return_index=True)[1])]
 
 
 def _met(ends: Sequence[End], points: Array, values: Array) -> Array:
@@ -130,7 +140,7 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
     )
     values = problem.values(chosen)
     order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
-    if _has_corners(problem) and problem.members.low.size <= ALL_SIGNS:
+    if _goes_side_by_side(problem) and problem.members.low.size <= ALL_SIGNS:
         return _ascend_all(problem, chosen[[i for i in order if _near(values, int(i))]])
     climbed: list[End] = []
     for i in order:
@@ -162,23 +172,28 @@ def _ascend(problem: Problem, p: Array) -> End:
 
 
 def _ascend_all(problem: Problem, points: Array) -> list[End]:
-    """An ascent from each of several points; with derivatives, those that end in corners are made side by side."""
-    if not (_has_corners(problem) and len(points)):
+    """An ascent from each of several points; with derivatives, those that end in corners or faces side by side."""
+    if not (_goes_side_by_side(problem) and len(points)):
         return [_ascend(problem, p) for p in points]
+    ways = to_corners(problem, points)
+    left = [i for i, (_, end) in enumerate(ways) if end is None]
+    if left and problem.members.low.size <= ALL_SIGNS:
+        for i, way in zip(left, to_faces(problem, np.array([ways[i][0] for i in left])), strict=True):
+            ways[i] = way
     ends: list[End] = []
     climbed: dict[bytes, End] = {}  # by where it went on from, which some share
-    for p, in_corner in to_corners(problem, points):
-        known = in_corner or climbed.get(p.tobytes())
-        if known and problem.ascended:
+    for p, known in ways:
+        done = known or climbed.get(p.tobytes())
+        if done and problem.ascended:
             problem.ascended()
-        climbed[p.tobytes()] = known or _ascend(problem, p)
+        climbed[p.tobytes()] = done or _ascend(problem, p)
         ends.append(climbed[p.tobytes()])
     return ends
 
 
-def _has_corners(problem: Problem) -> bool:
-    """Whether ascents that end in corners can be made side by side."""
-    return isinstance(problem.members, CorrelationSet) and not problem.claim.is_mixed and problem.has_slopes
+def _goes_side_by_side(problem: Problem) -> bool:
+    """Whether ascents that end in corners or faces can be made side by side."""
+    return problem.has_slopes and not problem.claim.is_mixed
 
 
 def _agreeing(ends: Sequence[End]) -> int:

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairstress as fs
+from fairstress.analyses.curve import comparing
+from fairstress.analyses.worst_case import Solver
+from fairstress.budgets import SingleCause
+from fairstress.search.faces import to_faces
+from fairstress.search.search import _ascend_all
+from fairstress.search.sqp import climb
+
+LAW = "race -> ugpa, lsat; ugpa -> lsat; race <-> ugpa; race <-> lsat; ugpa <-> lsat"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    graph = fs.CausalGraph.parse(LAW, protected="race", outcome="zfya")
+    return fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", random_state=0).fitted
+
+
+def problem_of(fitted, p_max, budget="pairwise"):
+    """A search whose maxima lie in faces of its box: CFU less that of a baseline."""
+    (problem,) = comparing("blind", Solver.of(fitted, budget, None, None), fitted.context).problems(p_max)
+    return problem
+
+
+@pytest.mark.parametrize("p_max", [0.42, 0.6])
+def test_an_end_is_a_maximum_that_no_climb_leaves(fitted, p_max):
+    problem = problem_of(fitted, p_max)
+    starts = problem.members.scan(6, np.random.default_rng(0))
+    ends = [end for _, end in to_faces(problem, starts) if end]
+    assert ends
+    for p, value, _ in ends:
+        assert problem.members.contains(p)
+        assert value == problem.values(p[None])[0]
+        assert climb(problem, p)[1] <= value + 1e-9 * abs(value)
+
+
+@pytest.mark.parametrize("p_max", [0.5, 0.6])
+def test_slopes_vanish_between_limits_and_lead_out_at_them(fitted, p_max):
+    """The conditions of a maximum, to far more digits than climbing by values could give."""
+    problem = problem_of(fitted, p_max)
+    low, high = problem.members.low, problem.members.high
+    found = to_faces(problem, problem.members.scan(6, np.random.default_rng(0)))
+    tops = {end[0].round(6).tobytes(): end[0] for _, end in found if end}
+    inside = 0
+    for p, value, slope in zip(
+        tops.values(), *problem.values_and_gradients(np.array(list(tops.values()))), strict=True
+    ):
+        between = (p > low) & (p < high)
+        inside += between.sum()
+        assert np.abs(slope[between]).max(initial=0.0) < 1e-5 * abs(value)
+        assert (np.where(p == high, slope, -slope)[~between] >= 0).all()
+    assert inside  # else all would be corners
+
+
+def test_many_ascents_and_each_alone_end_as_high(fitted):
+    problem = problem_of(fitted, 0.5)
+    starts = problem.members.scan(5, np.random.default_rng(2))
+    together = _ascend_all(problem, starts)
+    alone = [_ascend_all(problem, start[None])[0] for start in starts]
+    best = max(end[1] for end in alone)
+    assert max(end[1] for end in together) == pytest.approx(best, rel=1e-9)
+    assert all(end[1] >= value for end, value in zip(together, problem.values(starts), strict=True))
+
+
+def test_loadings_of_one_cause_have_faces_too(fitted):
+    problem = problem_of(fitted, 0.9, SingleCause())
+    ends = [end for _, end in to_faces(problem, problem.members.scan(6, np.random.default_rng(3))) if end]
+    assert ends
+    for p, value, _ in ends:
+        slope = problem.value_and_gradient(p)[1]
+        between = (p > problem.members.low) & (p < problem.members.high)
+        assert np.abs(slope[between]).max(initial=0.0) < 1e-5 * max(np.abs(slope).max(), abs(value))
+
+
+def test_a_stationary_point_that_is_no_maximum_is_no_end(fitted):
+    """No cause at all, l = 0, is stationary in the loadings whatever the functional."""
+    ((p, end),) = to_faces(problem_of(fitted, 0.5, SingleCause()), np.zeros((1, 3)))
+    assert end is None
+    assert not p.any()
+
+
+def test_a_start_at_the_floor_leaves_it_where_that_leads_uphill(fitted):
+    problem = problem_of(fitted, 0.6)
+    starts = problem.members.extremes(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0]]))
+    assert problem.members.smallest_eigenvalue(starts) == pytest.approx(problem.members.floor, abs=1e-6)
+    ends = [end for _, end in to_faces(problem, starts) if end]
+    assert ends
+    assert all(problem.members.smallest_eigenvalue(p) > problem.members.floor + 1e-3 for p, _, _ in ends)
+    assert max(end[1] for end in ends) > problem.values(starts).max()
