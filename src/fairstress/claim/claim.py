@@ -227,6 +227,7 @@ class Claim:
 
     def reweighted(self, weight: Array, system: Likelihood) -> Claim:
         """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""
+        self.for_squares()  # what does not depend on weights is found once
         before = self.everyone.weight
         factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
         rows = replace(self.rows, weight=self.rows.weight * (factor if self.origin is None else factor[self.origin]))

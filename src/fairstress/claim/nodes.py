@@ -10,7 +10,7 @@ rows CFU and its gradient cost the same for a thousand people as for a hundred m
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,12 @@ from fairstress.model.view import Lens
 WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
 MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LOOKED_AT = 2**20  # numbers among which a group's nodes are sought
+KEPT = 2**22  # numbers of all l that are kept, 32 megabytes
 RANK = 1e-12  # below this, relative to the largest, a direction of the space does not show in the data
 TOLERANCE = 1e-10  # how far the space may miss a value of its basis, which lies within -1 and 1
 LARGEST = 1e4  # that some l may become for anyone: digits are lost by as much
+
+_Part = tuple[IntArray, Array]  # where some people stand, and numbers of theirs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +106,7 @@ class Nodes:
     space: _Space
     groups: tuple[_Group, ...]
     keys: list[int]  # of `_variables`: what people of one group share
+    _known: list[tuple[Rows, list[_Part]]] = field(default_factory=list, repr=False)  # the l of everyone, where few
 
     @classmethod
     def of(
@@ -128,27 +132,46 @@ class Nodes:
 
     def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         """The nodes with what each stands for, and Q (k, k); None where someone's change does not follow."""
-        weight, cross = rows.total(self._of_block)
+        known = self._known_functions(rows)
+        if known is None:
+            weight, cross = rows.total(lambda block: self._weighed(self._functions(block), block))
+        else:
+            weight, cross = self._weighed(known, rows)
         if not (np.isfinite(cross).all() and np.isfinite(weight).all()):
             return None
         nothing = np.zeros_like(weight)
         return replace(self.rows, weight=weight, y=nothing, y_square=nothing), cross
 
-    def _of_block(self, block: Rows) -> tuple[Array, Array]:
-        """What a block adds to the nodes' weights and to Q."""
-        F, inside = self.space.values(block), _keys(block, self.keys)
+    def _known_functions(self, rows: Rows) -> list[_Part] | None:
+        """Every l at these people, kept for others who differ from them in weights alone; None where they are many."""
+        if rows.whole is not None or rows.size * len(self.space.exponents) > KEPT:
+            return None
+        if not (self._known and _same_people(self._known[0][0], rows)):
+            self._known[:] = [(rows, self._functions(rows))]  # at once: threads see all of it or nothing
+        return self._known[0][1]
+
+    def _functions(self, rows: Rows) -> list[_Part]:
+        """Where the people of each group stand, and every l of the group at them."""
+        F, shared = self.space.values(rows), _keys(rows, self.keys)
+        places = [np.flatnonzero((shared == np.array(group.key)[:, None]).all(axis=0)) for group in self.groups]
+        return [(own, group.functions(F[:, own])) for own, group in zip(places, self.groups, strict=True)]
+
+    def _weighed(self, parts: Sequence[_Part], rows: Rows) -> tuple[Array, Array]:
+        """What some people add to the nodes' weights and to Q; NaN where one is of a group that nobody had seen."""
         sizes = np.cumsum([0, *(group.rows.size for group in self.groups)])
-        weight, cross = np.zeros(sizes[-1]), np.zeros((sizes[-1], sizes[-1]))
-        left = np.ones(block.size, dtype=bool)
-        for group, start, end in zip(self.groups, sizes[:-1], sizes[1:], strict=True):
-            own = (inside == np.array(group.key)[:, None]).all(axis=0)
-            values, w = group.functions(F[:, own]), block.weight[own]
-            weight[start:end] += values @ w
-            cross[start:end, start:end] += (values * w) @ values.T
-            left &= ~own
-        if left.any():  # of a group that nobody had seen
-            weight[:] = np.nan
+        unseen = sum(own.size for own, _ in parts) < rows.size
+        weight, cross = np.full(sizes[-1], np.nan if unseen else 0.0), np.zeros((sizes[-1], sizes[-1]))
+        for (own, values), start, end in zip(parts, sizes[:-1], sizes[1:], strict=True):
+            weighted = values * rows.weight[own]
+            weight[start:end] += weighted.sum(axis=1)
+            cross[start:end, start:end] += weighted @ values.T
         return weight, cross
+
+
+def _same_people(first: Rows, second: Rows) -> bool:
+    """Whether rows differ in weights at most."""
+    pairs = ((first.x, second.x), (first.a, second.a), (first.a_cf, second.a_cf))
+    return all(one is other or np.array_equal(one, other) for one, other in pairs)
 
 
 def _keys(rows: Rows, keys: Sequence[int]) -> Array:
