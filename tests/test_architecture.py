@@ -174,22 +174,6 @@ def test_importing_loads_no_heavy_library():
         assert heavy not in loaded
 
 
-def test_a_report_needs_neither_scikit_learn_nor_matplotlib():
-    """Each takes about a second to import; a user's own estimators and pictures ask for them."""
-    code = """
-import sys
-import fairstress as fs
-graph = fs.CausalGraph.parse("a -> x; a <-> x", protected="a", outcome="y")
-frame = fs.datasets.simulate(graph, 200, random_state=0).frame
-audit = fs.Audit.fit(frame, graph, degrees={"x": 1}, penalty=0, predictor_degree=1, random_state=0)
-audit.report(p_max=0.2, sizes=[0, 0.2], grid=[0, 0.2])
-print(" ".join(sys.modules))
-"""
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "fairstress.analyses.leakage" in loaded
-    assert not {"sklearn", "matplotlib", "scipy.stats"} & set(loaded)
-
-
 def test_every_public_name_is_documented():
     for name in set(fs.__all__) - {"__version__"}:
         doc = getattr(fs, name).__doc__
