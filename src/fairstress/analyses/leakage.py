@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from fairstress.analyses.boosting import probabilities
 from fairstress.analyses.diagnostics.sample import draw, people_of
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array, IntArray
@@ -20,6 +19,7 @@ from fairstress.model.latent import Layout, Part, error, seen
 MOST = 10_000  # people that a classifier learns from
 FOLDS = 3
 MUCH = 0.55  # an AUC from which on it is looked at where it comes from
+LEAVES, BINS = 8, 64  # of a tree, and of values that it tells apart
 TIES = 10  # rows for each distinct value, from which on a number counts as rounded
 
 
@@ -116,34 +116,22 @@ def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
 
 
 def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
-    """AUC of a boosted classifier on folds that it has not seen; of several levels the mean of one against the rest."""
-    levels, kind = np.unique(a, return_inverse=True)
-    folds = min(FOLDS, int(np.bincount(kind).min()))
+    """AUC of a boosted classifier on folds that it has not seen."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold
+
+    levels = np.unique(a)
+    scores = np.zeros((a.size, levels.size))
+    folds = min(FOLDS, int(np.min([(a == level).sum() for level in levels])))
     if folds < 2:
         return float("nan")
-    fold, scores = _folds(kind, folds, seed), np.zeros((a.size, levels.size))
-    for k in range(folds):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        scores[test] = probabilities(E, kind, weight, train, test)  # of two levels the second's, for both
-    each = [_area(kind == level, scores[:, level], weight) for level in range(levels.size)]
-    return float(np.mean(each[1:] if levels.size == 2 else each))
-
-
-def _folds(kind: IntArray, count: int, seed: int) -> IntArray:
-    """(n,) the fold of each, at random, with as many people of each kind in each as can be."""
-    rng, fold = np.random.RandomState(seed), np.empty(kind.size, dtype=np.intp)
-    _, first, place = np.unique(kind, return_index=True, return_inverse=True)
-    appears = np.argsort(np.argsort(first))[place]  # kinds by who comes first
-    dealt = [np.bincount(np.sort(appears)[i::count], minlength=first.size) for i in range(count)]
-    for k, sizes in enumerate(np.transpose(dealt)):
-        own = np.repeat(np.arange(count), sizes)
-        rng.shuffle(own)
-        fold[appears == k] = own
-    return fold
-
-
-def _area(is_level: NDArray[np.bool_], score: Array, weight: Array) -> float:
-    """How often, by weight, somebody of a level scores higher than somebody of another; equal scores count by half."""
-    _, place = np.unique(score, return_inverse=True)
-    own, others = (np.bincount(place, weight * which, 1 + place.max()) for which in (is_level, ~is_level))
-    return float(own @ (np.cumsum(others) - others / 2) / (own.sum() * others.sum()))
+    options = {"max_iter": 40, "max_leaf_nodes": LEAVES, "max_bins": BINS, "early_stopping": False}
+    alike = bool((weight == weight[0]).all())  # then trees are much faster without weights
+    with threadpool_limits(1, user_api="openmp"):  # on so few people threads mostly wait for each other
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(E, a):
+            model = HistGradientBoostingClassifier(random_state=seed, **options)
+            model.fit(E[train], a[train], sample_weight=None if alike else weight[train])
+            scores[test] = model.predict_proba(E[test])
+    each = [float(roc_auc_score(a == level, scores[:, i], sample_weight=weight)) for i, level in enumerate(levels)]
+    return float(np.mean(each))
