@@ -12,6 +12,7 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
 from fairstress.errors import SettingError, show
+from fairstress.functionals.compiled import compiled
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import FactualBlock, weight_gradient
@@ -43,6 +44,8 @@ class CFU:
     def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         """What a block of people adds for each fit, and the people's weight."""
         weight, total = self._weight(factual.block), np.empty(len(fits))
+        if own := compiled(claim):
+            return own.values(fits, factual, weight), float(weight.sum())
         for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
             change = predicted - counterfactual.of_people(factual.predicted)
             total[some] = _sums(claim, change, counterfactual.weights(weight))
@@ -84,6 +87,9 @@ class CFU:
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
         """What a block of people adds, their weight, and the derivative of the first by the weights."""
         weight, w_A = self._weight(factual.block), claim.model_a.weights
+        if own := compiled(claim):
+            total, c_w = own.value_and_slope(fit, factual, weight)
+            return total, float(weight.sum()), c_w
         features = claim.looks_at_features
         counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
         predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
