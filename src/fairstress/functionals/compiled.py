@@ -21,6 +21,7 @@ from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock, route
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
+from fairstress.model.view import RawColumns, View
 
 VARIABLE = "FAIRSTRESS_COMPILED"
 MANY = 2**14  # rows from which on it is worth while to load what is compiled, which takes a second
@@ -52,20 +53,20 @@ def _is_wanted(claim: Claim) -> bool:
 
 @cache
 def _kernel() -> Any:
-    """The room that is compiled; None where numba is not installed, or too old for the numpy that is."""
+    """What numba compiles; None where it is not installed or too old for numpy, or may write what it made nowhere."""
     try:
         from fairstress.functionals import kernel
-    except ImportError:
+    except (ImportError, RuntimeError):
         return None
     return kernel
 
 
 def _program(claim: Claim, known: Sequence[int], walked: Sequence[int]) -> Program | None:
     """The claim on a way through some equations; None where something in it is no polynomial."""
-    if not isinstance(claim.predictor, PolynomialPredictor):
+    view, predictor = claim.view, claim.predictor
+    if not isinstance(predictor, PolynomialPredictor) or not isinstance(view, View | RawColumns):
         return None
-    width = claim.rows.x.shape[1]
-    return program_of(claim.design, claim.view, claim.predictor, width, tuple(known), tuple(walked))
+    return program_of(claim.design, view, predictor, claim.rows.x.shape[1], tuple(known), tuple(walked))
 
 
 # ---------------------------------------------------------------- sums

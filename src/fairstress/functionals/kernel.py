@@ -1,7 +1,8 @@
 """One pass over people for the sum of their changes, and back for its derivative, compiled by numba.
 
 What `fairstress.model.counterfactual` does with arrays of all rows of a block, here for a few rows at a time, whose
-numbers stay in the fastest cache. Importing this takes numba, and time.
+numbers stay in a core's own cache. Importing this takes numba, and time. Loops over rows stand in functions of a few
+arrays, because to hand on a whole record takes as long as such a loop.
 
 A product is an earlier node times a source, ``n = e s``. With d for what things change by from the factual to the
 counterfactual world, ``d n = e' d s + s d e``, in which no digits are lost where changes are small.
@@ -14,15 +15,16 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from fairstress.functionals.program import TOGETHER
-from fairstress.functionals.sources import A, A_CF, FEATURES, NOWHERE
-from fairstress.inputs.rows import Array
+from fairstress.functionals.program import TOGETHER, Program
+from fairstress.functionals.sources import FEATURES, MOVED, NOWHERE, PROTECTED
+from fairstress.inputs.rows import Array, IntArray
 
 ROWS = 256  # that are worked on at once; the last ones are filled up with nobody
-WEIGHT, PREDICTED, CHANGE, SCORE, SLOPE, X_BAR, G, BY_B, BY_A = range(9)  # rows of `Bench.row`
+WEIGHT, PREDICTED, CHANGE, SCORE, SLOPE, X_BAR, G, BY = range(8)  # rows of `Bench.row`
 
-_compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
-_compiled_sum = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+_fast = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+# over the rows on the bench in any order, but always the same: blocks are, on any number of threads
+_fast_sum = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 
 
 class People(NamedTuple):
@@ -44,11 +46,11 @@ class Bench(NamedTuple):
     there: Array  # (nodes, rows) in the counterfactual world
     d: Array  # (nodes, rows) what they change by
     bar: Array  # (sources, rows) derivatives of the sum by what is there
-    row: Array  # (9, rows) what there is one of
+    row: Array  # (8, rows) what there is one of
 
 
-@_compiled
-def values(program, people, is_squared, w_A, W):  # type: ignore[no-untyped-def]
+@_fast
+def values(program: Program, people: People, is_squared: bool, w_A: Array, W: Array) -> Array:
     """(g,) what people's changes add up to for each of the weights W (g, D + d) of Model B and predictor."""
     bench, total = _bench(program), np.zeros(len(W))
     own, false = program.factor * W[:, program.place], program.factor * (W - w_A)[:, program.place]
@@ -60,8 +62,8 @@ def values(program, people, is_squared, w_A, W):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compiled
-def value_and_slope(program, people, is_squared, w_A, w_B):  # type: ignore[no-untyped-def]
+@_fast
+def value_and_slope(program: Program, people: People, is_squared: bool, w_A: Array, w_B: Array) -> tuple[float, Array]:
     """The sum for one Model B, and its derivative by its weights, among all (D + d,)."""
     bench, total, c_w = _bench(program), 0.0, np.zeros_like(w_B)
     own, false = program.factor * w_B[program.place], program.factor * (w_B - w_A)[program.place]
@@ -74,11 +76,11 @@ def value_and_slope(program, people, is_squared, w_A, w_B):  # type: ignore[no-u
     return total, c_w
 
 
-@_compiled
-def _bench(program):  # type: ignore[no-untyped-def]
+@_fast
+def _bench(program: Program) -> Bench:
     sources, nodes = program.before.size, program.before.size + program.left.size
     z, bar = np.zeros((sources, ROWS)), np.zeros((sources, ROWS))
-    there, d, row = np.zeros((nodes, ROWS)), np.zeros((nodes, ROWS)), np.zeros((9, ROWS))
+    there, d, row = np.zeros((nodes, ROWS)), np.zeros((nodes, ROWS)), np.zeros((8, ROWS))
     z[0] = there[0] = 1.0
     return Bench(z, there, d, bar, row)
 
@@ -86,8 +88,8 @@ def _bench(program):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- a row of each of some nodes
 
 
-@_compiled
-def _fill(given, first, level, v, n):  # type: ignore[no-untyped-def]
+@_fast
+def _fill(given: Array, first: int, level: float, v: Array, n: int) -> None:
     """Take some people's values, or whether these are a level."""
     some = given[first : first + ROWS]
     for r in range(some.size):
@@ -99,20 +101,32 @@ def _fill(given, first, level, v, n):  # type: ignore[no-untyped-def]
             v[n, r] = 1.0 if v[n, r] == level else 0.0
 
 
-@_compiled
-def _multiply(there, n, e, s):  # type: ignore[no-untyped-def]
+@_fast
+def _multiply(there: Array, n: int, e: int, s: int) -> None:
     for r in range(ROWS):
         there[n, r] = there[e, r] * there[s, r]
 
 
-@_compiled
-def _multiply_changes(there, d, z, n, e, s):  # type: ignore[no-untyped-def]
+@_fast
+def _multiply_changes(there: Array, d: Array, z: Array, n: int, e: int, s: int) -> None:
     for r in range(ROWS):
         d[n, r] = there[e, r] * d[s, r] + d[e, r] * z[s, r]
 
 
-@_compiled
-def _combine(node, c, start, end, v, total, n):  # type: ignore[no-untyped-def]
+@_fast
+def _arrive(z: Array, d: Array, there: Array, n: int) -> None:
+    for r in range(ROWS):
+        there[n, r] = z[n, r] + d[n, r]
+
+
+@_fast
+def _add_product(row: Array, i: int, j: int, factor: float, bar: Array, n: int) -> None:
+    for r in range(ROWS):
+        bar[n, r] += factor * row[i, r] * row[j, r]
+
+
+@_fast
+def _combine(node: IntArray, c: Array, start: int, end: int, v: Array, total: Array, n: int) -> None:
     """Add up the nodes of a sum with coefficients, several at once."""
     for r in range(ROWS):
         total[n, r] = 0.0
@@ -123,8 +137,8 @@ def _combine(node, c, start, end, v, total, n):  # type: ignore[no-untyped-def]
             total[n, r] += (c0 * v[n0, r] + c1 * v[n1, r]) + (c2 * v[n2, r] + c3 * v[n3, r])
 
 
-@_compiled_sum
-def _weigh(node, i, v, row, n, total, place):  # type: ignore[no-untyped-def]
+@_fast_sum
+def _weigh(node: IntArray, i: int, v: Array, row: Array, n: int, total: Array, place: IntArray) -> None:
     """Add up several nodes over people by a row of weights."""
     n0, n1, n2, n3 = node[i], node[i + 1], node[i + 2], node[i + 3]
     t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
@@ -139,8 +153,8 @@ def _weigh(node, i, v, row, n, total, place):  # type: ignore[no-untyped-def]
     total[place[i + 3]] += t3
 
 
-@_compiled_sum
-def _size(row, is_squared):  # type: ignore[no-untyped-def]
+@_fast_sum
+def _size(row: Array, is_squared: bool) -> float:
     """The changes of predictions, squared or not, by weight."""
     total = 0.0
     for r in range(ROWS):
@@ -151,110 +165,98 @@ def _size(row, is_squared):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- forwards
 
 
-@_compiled
-def _stand(program, people, first, bench):  # type: ignore[no-untyped-def]
+@_fast
+def _stand(program: Program, people: People, first: int, bench: Bench) -> None:
     """Put people on the bench, with all that is the same for every Model B."""
-    z, there, d = bench.z, bench.there, bench.d
+    z, there, d, before, after = bench.z, bench.there, bench.d, program.before, program.after
     _fill(people.weight, first, np.nan, bench.row, WEIGHT)
     _fill(people.predicted, first, np.nan, bench.row, PREDICTED)
-    for s in range(1, program.before.size):
-        _fill(_known(people, program.before[s]), first, program.level[s], z, s)
-        if program.after[s] != NOWHERE:
-            _fill(_known(people, program.after[s]), first, program.level[s], there, s)
+    for s in range(1, before.size):
+        _fill(_known(people, before[s]), first, program.level[s], z, s)
+        if after[s] != NOWHERE:
+            _fill(_known(people, after[s]), first, program.level[s], there, s)
             for r in range(ROWS):
                 d[s, r] = there[s, r] - z[s, r]
     _make_products(program, 0, bench)
 
 
-@_compiled
-def _known(people, row):  # type: ignore[no-untyped-def]
+@_fast
+def _known(people: People, row: int) -> Array:
     """(r,) one row of what is known of people."""
-    if row == A:
-        return people.a
-    if row == A_CF:
-        return people.a_cf
-    m = people.x.shape[0]
-    k = row - FEATURES
-    if k < m:
-        return people.x[k]
-    return people.eps[k - m] if k < 2 * m else people.x_cf[k - 2 * m]
+    m, k = people.x.shape[0], row - FEATURES
+    found = people.a if row == PROTECTED else people.a_cf
+    if row not in (PROTECTED, MOVED):
+        found = people.x[k] if k < m else people.eps[k - m] if k < 2 * m else people.x_cf[k - 2 * m]
+    return found
 
 
-@_compiled
-def _make_products(program, j, bench):  # type: ignore[no-untyped-def]
+@_fast
+def _make_products(program: Program, j: int, bench: Bench) -> None:
     """Make what is known after j equations of the walk."""
+    z, there, d, left, right = bench.z, bench.there, bench.d, program.left, program.right
+    changes, looked_at, sources = program.changes, program.looked_at, program.before.size
     for i in range(program.opens[j], program.opens[j + 1]):
-        n, e, s = program.before.size + i, program.left[i], program.right[i]
-        if program.changes[i]:
-            _multiply_changes(bench.there, bench.d, bench.z, n, e, s)
-        if program.looked_at[i]:
-            _multiply(bench.there, n, e, s)
+        if changes[i]:
+            _multiply_changes(there, d, z, sources + i, left[i], right[i])
+        if looked_at[i]:
+            _multiply(there, sources + i, left[i], right[i])
 
 
-@_compiled
-def _walk(program, own, false, bench):  # type: ignore[no-untyped-def]
+@_fast
+def _walk(program: Program, own: Array, false: Array, bench: Bench) -> None:
     """From parents to children: what features and Model A's residuals change by."""
-    z, there, d = bench.z, bench.there, bench.d
-    for j in range(program.x.size):
-        start, end = program.starts[j], program.starts[j + 1]
-        for s, c in ((program.x[j], own), (program.eps[j], false)):
-            if s != NOWHERE:
-                _combine(program.node, c, start, end, d, d, s)
-                for r in range(ROWS):
-                    there[s, r] = z[s, r] + d[s, r]
+    z, there, d, node, starts = bench.z, bench.there, bench.d, program.node, program.starts
+    x, eps = program.x, program.eps
+    for j in range(x.size):
+        if x[j] != NOWHERE:
+            _combine(node, own, starts[j], starts[j + 1], d, d, x[j])
+            _arrive(z, d, there, x[j])
+        if eps[j] != NOWHERE:
+            _combine(node, false, starts[j], starts[j + 1], d, d, eps[j])
+            _arrive(z, d, there, eps[j])
         _make_products(program, j + 1, bench)
 
 
-@_compiled
-def _predict(program, own, is_squared, bench):  # type: ignore[no-untyped-def]
+@_fast
+def _predict(program: Program, own: Array, is_squared: bool, bench: Bench) -> float:
     """What the changes of predictions add up to; their slopes stay on the bench."""
-    row, (start, end, last) = bench.row, program.starts[program.x.size : program.x.size + 3]
-    _combine(program.node, own, start, end, bench.d, row, CHANGE)
+    row, starts, k = bench.row, program.starts, program.x.size
+    _combine(program.node, own, starts[k], starts[k + 1], bench.d, row, CHANGE)
     for r in range(ROWS):
         row[SLOPE, r] = row[WEIGHT, r]
     if program.is_logistic:
-        _combine(program.node, own, end, last, bench.there, row, SCORE)
+        _combine(program.node, own, starts[k + 1], starts[k + 2], bench.there, row, SCORE)
         for r in range(ROWS):
             probability = 1 / (1 + np.exp(-row[SCORE, r]))
             row[CHANGE, r] = probability - row[PREDICTED, r]
             row[SLOPE, r] *= probability * (1 - probability)
     for r in range(ROWS):
         row[SLOPE, r] *= 2 * row[CHANGE, r] if is_squared else np.sign(row[CHANGE, r])
-    return _size(row, is_squared)
+    total: float = _size(row, is_squared)
+    return total
 
 
 # ---------------------------------------------------------------- backwards
 
 
-@_compiled
-def _walk_back(program, own, under_A, bench, c_w):  # type: ignore[no-untyped-def]
+@_fast
+def _walk_back(program: Program, own: Array, under_A: Array, bench: Bench, c_w: Array) -> None:
     """From the predictor to children to parents, as `fairstress.model.counterfactual.weight_gradient` has it."""
-    bar, row = bench.bar, bench.row
+    bar, row, there, d, node, starts = bench.bar, bench.row, bench.there, bench.d, program.node, program.starts
+    place, slopes, by, x, eps = program.place, program.slopes, program.by, program.x, program.eps
     bar[:] = 0.0
-    for k in range(program.slopes[-2], program.slopes[-1]):
-        _combine(program.node, own, program.starts[k], program.starts[k + 1], bench.there, row, BY_B)
+    for k in range(slopes[-2], slopes[-1]):
+        _combine(node, own, starts[k], starts[k + 1], there, row, BY)
+        _add_product(row, SLOPE, BY, 1.0, bar, by[k])
+    for j in range(x.size - 1, -1, -1):
         for r in range(ROWS):
-            bar[program.by[k], r] = row[SLOPE, r] * row[BY_B, r]
-    for j in range(program.x.size - 1, -1, -1):
-        x, eps = program.x[j], program.eps[j]
-        for r in range(ROWS):
-            row[G, r] = 0.0 if eps == NOWHERE else bar[eps, r]
-            row[X_BAR, r] = row[G, r] + (0.0 if x == NOWHERE else bar[x, r])
-        for i in range(program.starts[j], program.starts[j + 1], TOGETHER):
-            _weigh(program.node, i, bench.d, row, X_BAR, c_w, program.place)
-        _pull(program, j, own, under_A, bench)
-
-
-@_compiled
-def _pull(program, j, own, under_A, bench):  # type: ignore[no-untyped-def]
-    """Take the derivatives by a feature and its residual to the sources of the equation."""
-    bar, row = bench.bar, bench.row
-    for k in range(program.slopes[j], program.slopes[j + 1]):
-        s, start, end = program.by[k], program.starts[k], program.starts[k + 1]
-        _combine(program.node, own, start, end, bench.there, row, BY_B)
-        for r in range(ROWS):
-            bar[s, r] += row[X_BAR, r] * row[BY_B, r]
-        if program.eps[j] != NOWHERE:
-            _combine(program.node, under_A, start, end, bench.there, row, BY_A)
-            for r in range(ROWS):
-                bar[s, r] -= row[G, r] * row[BY_A, r]
+            row[G, r] = 0.0 if eps[j] == NOWHERE else bar[eps[j], r]
+            row[X_BAR, r] = row[G, r] + (0.0 if x[j] == NOWHERE else bar[x[j], r])
+        for i in range(starts[j], starts[j + 1], TOGETHER):
+            _weigh(node, i, d, row, X_BAR, c_w, place)
+        for k in range(slopes[j], slopes[j + 1]):
+            _combine(node, own, starts[k], starts[k + 1], there, row, BY)
+            _add_product(row, X_BAR, BY, 1.0, bar, by[k])
+            if eps[j] != NOWHERE:
+                _combine(node, under_A, starts[k], starts[k + 1], there, row, BY)
+                _add_product(row, G, BY, -1.0, bar, by[k])

@@ -18,7 +18,7 @@ from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.design import Design
 from fairstress.model.embedding import Embedding, Exponents, Polynomial
 from fairstress.model.predictor import PolynomialPredictor
-from fairstress.model.view import Lens
+from fairstress.model.view import RawColumns, View
 
 TOGETHER = 4  # nodes of a sum that are added at once: sums are filled up with nothing
 
@@ -48,7 +48,7 @@ class Program(NamedTuple):
 @lru_cache(maxsize=256)
 def program_of(
     design: Design,
-    view: Lens,
+    view: View | RawColumns,
     predictor: PolynomialPredictor,
     width: int,
     known: tuple[int, ...],
@@ -105,7 +105,7 @@ def _monomial(inputs: Sequence[int], powers: Exponents) -> Monomial:
 
 def _flat(sources: Sources, columns: list[int], written: list[list[Term]], *, is_logistic: bool) -> Program:
     products = _products(sources, written)
-    number = {(): 0} | {(s,): s for s in range(sources.count)}
+    number: dict[Monomial, int] = {(): 0} | {(s,): s for s in range(sources.count)}
     number |= {monomial: sources.count + i for i, monomial in enumerate(products)}
     sums, slopes, by = _sums(sources, written, is_logistic=is_logistic)
     filled = [[*own, *[Term((), 0, 0)] * (-len(own) % TOGETHER)] for own in sums]

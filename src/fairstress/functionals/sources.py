@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fairstress.model.design import Equation
-from fairstress.model.view import ITSELF, RESIDUAL, Entry, Lens, RawColumns, View
+from fairstress.model.view import ITSELF, RESIDUAL, Entry, RawColumns, View
 
 NOWHERE = -1
-A, A_CF, FEATURES = 0, 1, 2  # rows of what is known of people: A in both worlds; then x, eps, and x_cf under Model A
+PROTECTED, MOVED, FEATURES = 0, 1, 2  # rows of what is known of people: A in both worlds; x, eps, x_cf under Model A
 
 
 class NotCompiledError(Exception):
@@ -62,7 +62,7 @@ class Sources:
 
     def protected(self, level: float | None, *, still: bool = False) -> int:
         """The protected attribute, or the indicator of one of its levels."""
-        return self._number(Source(A, A if still else A_CF, level))
+        return self._number(Source(PROTECTED, PROTECTED if still else MOVED, level))
 
     def _number(self, source: Source) -> int:
         if source not in self.found:
@@ -100,11 +100,11 @@ class Sources:
         own = [self.protected(level, still=equation.protected_is_fair) for level in levels]
         return own + [self.feature(k, level, still=k in equation.fair) for k, level in equation.sources]
 
-    def of_view(self, view: Lens) -> Iterator[int]:
+    def of_view(self, view: View | RawColumns) -> Iterator[int]:
         """The inputs of the predictor."""
         if isinstance(view, View):
             yield from map(self._of_entry, view.entries)
-        elif isinstance(view, RawColumns) and not view.others:
+        elif not view.others:
             yield from (self.protected(level) for level in view.levels)
             shown = ((k, None) for k in range(self.width)) if view.sources is None else view.sources
             yield from (self.feature(k, level) for k, level in shown)
