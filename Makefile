@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo evidence fuzz test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference reference-r build clean
+.PHONY: demo evidence fuzz test coverage lint types hooks test-torch test-compiled test-browser test-floors bench bench-compiled bench-search bench-large docs examples reference reference-r build clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -35,6 +35,10 @@ hooks: $(INSTALLED)-hooks
 test-torch: $(INSTALLED)-torch
 	$(BIN)/python -m pytest tests/torch
 
+# sums over people that numba compiles; `make test` runs the same source as plain Python
+test-compiled: $(INSTALLED)-fast $(INSTALLED)-test
+	$(BIN)/python -m pytest tests/functionals/test_compiled.py
+
 # the report's page in Chromium, offline
 test-browser: $(INSTALLED)-browser $(AXE)
 	@command -v chromedriver >/dev/null || $(call APT,chromium chromium-driver)
@@ -54,6 +58,10 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/searches.py
 	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/profile_against_torch.py
+
+# what the extra `fast` brings
+bench-compiled: $(INSTALLED)-fast
+	$(BIN)/python benchmarks/compiled.py
 
 # tool 2: slow, and measured against targets of its own
 bench-search: $(INSTALLED)-torch

@@ -31,3 +31,10 @@ NAMES = ["against", "certificate", "import_time", "large_data", "robust_predicto
 @pytest.mark.parametrize("name", NAMES)
 def test_other_benchmarks_can_be_imported(load_benchmark, name):
     assert callable(load_benchmark(name).main)
+
+
+def test_compiled_sweeps_are_compared_on_the_ten_features_too(load_benchmark):
+    load_benchmark("ten_features")
+    benchmark = load_benchmark("compiled")
+    sweeps = benchmark.sweeps(benchmark.three_features(300, two_valued=True))
+    assert sweeps["values"]()[0].shape == (benchmark.VERSIONS,)

@@ -191,10 +191,13 @@ class Claim:
             models = self.model_a, fit
             return grown(self.system, self.design, models, factual, self.detail, residuals=looks)
         w_A, w_B = self.model_a.weights, np.array([fit.weights for fit in fits])
-        own = differing
-        if own is None:
-            own = set(self.design.feature_of[(w_B != w_A).any(axis=0)[: self.design.feature_of.size]].tolist())
+        own = self.differing(w_B) if differing is None else differing
         return worlds(self.design, w_A, w_B, factual, differing=own, features=features)
+
+    def differing(self, w_B: Array) -> frozenset[int]:
+        """Equations whose weights are not Model A's in some version (g, D) of Model B."""
+        moved = (w_B != self.model_a.weights).any(axis=0)[: self.design.feature_of.size]
+        return frozenset(self.design.feature_of[moved].tolist())
 
     @property
     def may_differ(self) -> frozenset[int]:

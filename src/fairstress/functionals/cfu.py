@@ -12,6 +12,7 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
 from fairstress.errors import SettingError, show
+from fairstress.functionals.compiled import compiled
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import FactualBlock, weight_gradient
@@ -43,6 +44,8 @@ class CFU:
     def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         """What a block of people adds for each fit, and the people's weight."""
         weight, total = self._weight(factual.block), np.empty(len(fits))
+        if fast := compiled(claim):
+            return fast.values(fits, factual, weight), float(weight.sum())
         for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
             change = predicted - counterfactual.of_people(factual.predicted)
             total[some] = _sums(claim, change, counterfactual.weights(weight))
@@ -52,7 +55,8 @@ class CFU:
         """The same for two predictors of the same people, whose worlds are walked through once."""
         claims = first, second = first.for_squares(), second.for_squares()
         alike = first.rows.a.size == second.rows.a.size and first.cross is second.cross is None
-        if first.is_mixed or not alike or any(claim.measure.of_all for claim in claims):
+        apart = first.is_mixed or any(claim.measure.of_all or compiled(claim) for claim in claims)
+        if apart or not alike:
             return self.values(first, fits), self.values(second, fits)  # worlds of people who have several are kept
         totals, n = first.total_beside(second, partial(self._of_both_blocks, fits))
         return totals[0] / n, totals[1] / n
@@ -84,6 +88,9 @@ class CFU:
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
         """What a block of people adds, their weight, and the derivative of the first by the weights."""
         weight, w_A = self._weight(factual.block), claim.model_a.weights
+        if fast := compiled(claim):
+            total, c_w = fast.value_and_slope(fit, factual, weight)
+            return total, float(weight.sum()), c_w
         features = claim.looks_at_features
         counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
         predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])

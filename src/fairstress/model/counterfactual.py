@@ -116,10 +116,10 @@ def worlds(
     x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
     eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
     moves: dict[int, Move] = {}
-    route = _route(design, None if differing is None or factual.x_cf is None else frozenset(differing), features)
-    if route.known and factual.x_cf is not None:
-        x_cf[route.known] = factual.x_cf[route.known, None]
-    for j, agree in route.walked:
+    way = route(design, factual, differing, features=features)
+    if way.known and factual.x_cf is not None:
+        x_cf[way.known] = factual.x_cf[way.known, None]
+    for j, agree in way.walked:
         equation, where = design.equations[j], design.slices[j]
         seen = x_cf[:, :1] if agree else x_cf
         moves[j] = factual.standing[j].to(equation.inputs(block.a_cf, seen.transpose(1, 2, 0), block))
@@ -130,16 +130,21 @@ def worlds(
     return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), moves)
 
 
-class _Route(NamedTuple):
+class Route(NamedTuple):
     """What a walk through the graph passes over, and what not."""
 
     known: list[int]  # features that are known from Model A
     walked: list[tuple[int, bool]]  # equations, and whether all worlds agree on their inputs
 
 
+def route(design: Design, factual: FactualBlock, differing: Collection[int] | None, *, features: bool) -> Route:
+    """The way of `worlds` through the graph for a block of people."""
+    return _route(design, None if differing is None or factual.x_cf is None else frozenset(differing), features)
+
+
 @lru_cache(maxsize=256)
-def _route(design: Design, differing: frozenset[int] | None, features: bool) -> _Route:
-    """The way through the graph; every equation that moves is walked through where nobody says which ones differ."""
+def _route(design: Design, differing: frozenset[int] | None, features: bool) -> Route:
+    """Every equation that moves is walked through where nobody says which ones differ."""
     moving = [j for j, equation in enumerate(design.equations) if equation.moves]
     columns = {design.equations[j].column for j in moving}
     known: list[int] = []
@@ -152,7 +157,7 @@ def _route(design: Design, differing: frozenset[int] | None, features: bool) -> 
             known.append(design.equations[j].column)
     walked = left if features or differing is None else _needed(design, left, differing)
     changing = {design.equations[j].column for j in walked}
-    return _Route(known, [(j, not any(k in changing for _, k in design.equations[j].unfair)) for j in walked])
+    return Route(known, [(j, not any(k in changing for _, k in design.equations[j].unfair)) for j in walked])
 
 
 def _needed(design: Design, equations: Sequence[int], differing: frozenset[int]) -> list[int]:

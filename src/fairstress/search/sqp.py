@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,10 +78,10 @@ class _Chart:
         members = self.members
         m = members.size
         kept = [(j, k) for j in range(m) for k in range(j + 1, m) if (j, k) not in members.pairs]
-        basis = [_unit(m, pair) for pair in members.pairs]
+        basis = _units(m, members.pairs)
 
         def slopes(z: Array) -> Array:
-            return np.array([self._pull_back(z, E) for E in basis])
+            return self._pull_back(z, basis)
 
         limits: list[dict[str, Any]] = []
         if members.high.min() < 1 - members.floor or members.low.max() > members.floor - 1:
@@ -90,12 +91,12 @@ class _Chart:
             ]
         if kept:
             j, k = np.transpose(kept)
-            zeros = [_unit(m, pair) for pair in kept]
+            zeros = _units(m, kept)
             limits.append(
                 {
                     "type": "eq",
                     "fun": lambda z: (lambda Y: (Y @ Y.T)[j, k])(self._rows(z)[0]),
-                    "jac": lambda z: np.array([self._pull_back(z, E) for E in zeros]) / (1 - members.floor),
+                    "jac": lambda z: self._pull_back(z, zeros) / (1 - members.floor),
                 }
             )
         return limits
@@ -106,12 +107,16 @@ class _Chart:
         return Y / length, length
 
     def _pull_back(self, z: Array, G: Array) -> Array:
+        """(..., m^2) of derivatives (..., m, m) by the correlations."""
         Y, length = self._rows(z)
         H = (1 - self.members.floor) * (G @ Y)
-        return np.asarray(((H - (H * Y).sum(axis=1, keepdims=True) * Y) / length).ravel())
+        pulled = (H - (H * Y).sum(axis=-1, keepdims=True) * Y) / length
+        return np.asarray(pulled.reshape(*G.shape[:-2], -1))
 
 
-def _unit(m: int, pair: tuple[int, int]) -> Array:
-    E = np.zeros((m, m))
-    E[pair] = E[pair[::-1]] = 1.0
+def _units(m: int, pairs: Sequence[tuple[int, int]]) -> Array:
+    """(pairs, m, m) 1 at each pair, 0 elsewhere."""
+    E = np.zeros((len(pairs), m, m))
+    for i, (j, k) in enumerate(pairs):
+        E[i, j, k] = E[i, k, j] = 1.0
     return E

@@ -1,0 +1,109 @@
+"""Sums over people by compiled code, where numba is installed and they are many; everything works without it.
+
+``FAIRSTRESS_COMPILED=0`` in the environment switches it off, ``FAIRSTRESS_COMPILED=1`` on for few people too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fairstress.claim.claim import Claim
+from fairstress.claim.measure import ABSOLUTE, SQUARED
+from fairstress.errors import SettingError, show
+from fairstress.functionals.program import Program, program_of
+from fairstress.inputs.rows import Array
+from fairstress.model.counterfactual import FactualBlock, route
+from fairstress.model.fit import Fit
+from fairstress.model.predictor import PolynomialPredictor
+from fairstress.model.view import RawColumns, View
+
+VARIABLE = "FAIRSTRESS_COMPILED"
+MANY = 2**14  # rows from which on it is worth while to load what is compiled, which takes a second
+
+
+# ---------------------------------------------------------------- whether
+
+
+def compiled(claim: Claim) -> Compiled | None:
+    """What sums up a claim's changes, compiled; None where nothing is, or it would not be worth while.
+
+    Hangs on the claim alone, and not on what was asked before: digits are the same in all processes.
+    """
+    if claim.is_mixed or claim.cross is not None or claim.measure not in (SQUARED, ABSOLUTE) or not _is_wanted(claim):
+        return None
+    everything = [j for j, equation in enumerate(claim.design.equations) if equation.moves]
+    if _program(claim, [], everything) is None or (kernel := _kernel()) is None:
+        return None
+    return Compiled(claim, kernel)
+
+
+def _is_wanted(claim: Claim) -> bool:
+    """Whether the environment wants it, and otherwise whether people are many."""
+    words = os.environ.get(VARIABLE, "")
+    if words not in ("", "0", "1"):
+        raise SettingError(f"the environment's {VARIABLE} is {show(words)}: give 0 or 1, or leave it unset")
+    return words == "1" or (words == "" and (claim.rows.whole is not None or claim.rows.size >= MANY))
+
+
+@cache
+def _kernel() -> Any:
+    """What numba compiles; None where it is not installed or too old for numpy, or may write what it made nowhere."""
+    try:
+        from fairstress.functionals import kernel
+    except (ImportError, RuntimeError):
+        return None
+    return kernel
+
+
+def _program(claim: Claim, known: Sequence[int], walked: Sequence[int]) -> Program | None:
+    """The claim on a way through some equations; None where something in it is no polynomial."""
+    view, predictor = claim.view, claim.predictor
+    if not isinstance(predictor, PolynomialPredictor) or not isinstance(view, View | RawColumns):
+        return None
+    return program_of(claim.design, view, predictor, claim.rows.x.shape[1], tuple(known), tuple(walked))
+
+
+# ---------------------------------------------------------------- sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """Sums up what a claim's predictions change by."""
+
+    claim: Claim
+    kernel: Any
+
+    def values(self, fits: Sequence[Fit], factual: FactualBlock, weight: Array) -> Array:
+        """(g,) what a block's changes add up to, by weights (r,) of people, for each version of Model B."""
+        w_B = np.array([fit.weights for fit in fits])
+        given = self._given(self.claim.differing(w_B), factual, weight)
+        return np.asarray(self.kernel.values(*given, np.array([self._all_weights(fit) for fit in fits])))
+
+    def value_and_slope(self, fit: Fit, factual: FactualBlock, weight: Array) -> tuple[float, Array]:
+        """The sum for one version of Model B, and its derivative by the weights."""
+        given = self._given(self.claim.may_differ, factual, weight)
+        total, slope = self.kernel.value_and_slope(*given, self._all_weights(fit))
+        c_w, D = np.zeros_like(fit.weights), self.claim.design.feature_of.size
+        c_w[:D] = slope[:D]
+        return float(total), c_w
+
+    def _given(self, differing: Collection[int], factual: FactualBlock, weight: Array) -> tuple[Any, ...]:
+        """What the kernel is given beside weights of Model B."""
+        way = route(self.claim.design, factual, differing, features=self.claim.looks_at_features)
+        program = _program(self.claim, way.known, [j for j, _ in way.walked])
+        x = factual.block.x.T
+        x_cf = x if factual.x_cf is None else factual.x_cf
+        rows = (factual.block.a, factual.block.a_cf, x, factual.eps.T, x_cf, factual.predicted, weight)
+        people = self.kernel.People(*(np.require(own, requirements=("C", "W")) for own in rows))
+        return program, people, self.claim.measure.is_squared, self._all_weights(self.claim.model_a)
+
+    def _all_weights(self, fit: Fit) -> Array:
+        """(D + d,) the equations' and the predictor's."""
+        assert isinstance(self.claim.predictor, PolynomialPredictor)
+        return np.concatenate([fit.weights[: self.claim.design.feature_of.size], self.claim.predictor.weights])
