@@ -365,9 +365,7 @@ def test_the_order_of_rows_in_a_file_decides_nothing_at_defaults(tmp_path):
 
 
 @pytest.mark.parametrize(("weight", "coarse"), [("w", False), (None, True)])
-def test_a_stream_in_another_order_has_the_same_numbers_at_defaults(
-    frame, small, tmp_path, monkeypatch, weight, coarse
-):
+def test_a_stream_in_another_order_has_the_same_numbers(frame, small, tmp_path, monkeypatch, weight, coarse):
     """Where rows are coarse, many agree in all numbers and differ in the attribute, and rare numbers are looked for."""
     monkeypatch.setattr(streamed, "MOST_COUNTS", 100)
     drawn = rounded(frame).assign(x=(frame["x"] / 2).round() + 0.0) if coarse else frame
@@ -400,9 +398,7 @@ def test_clusters_of_a_stream_deal_its_sample_whatever_the_order_of_rows(frame, 
     assert not np.allclose(scores[0], scores[2], rtol=1e-3)
 
 
-def test_a_fitted_predictor_explains_as_much_of_a_stream_as_of_its_sample_in_memory(
-    frame, small, tmp_path, monkeypatch
-):
+def test_a_fitted_predictor_explains_as_much_of_a_stream_as_of_its_sample(frame, small, tmp_path, monkeypatch):
     own = frame.assign(y=np.where(frame["y"] > 1, "yes", "no"))
     own.to_parquet(tmp_path / "people.parquet")
     model = fs.Predictor(LogisticRegression().fit(own[["x", "z"]], own["y"]), input="features")

@@ -14,9 +14,7 @@ from fairstress.inputs.rows import Array, Rows
 
 MOST = 4  # columns of which all orders are tried, which are 24
 PEOPLE = 1000  # distinct rows that are asked about in each of them
-BETTER = (
-    0.95  # of the squared error: by less than a twentieth another order may be better by chance, among other people
-)
+BETTER = 0.95  # of the squared error: among other people another order may be a little better by chance
 
 Order = tuple[int, ...]
 Predict = Callable[[Array], Array]
@@ -40,7 +38,7 @@ def doubt(columns: Sequence[str], outcome: str, shown: Array, predict: Predict, 
 
 
 def _left_by_order(shown: Array, predict: Predict, rows: Rows) -> dict[Order, float]:
-    """The squares left by predictions in each order of columns, first in that shown; in that one alone of many columns."""
+    """The squares left by predictions in each order of columns, first in that shown, or in that alone of many."""
     as_shown = tuple(range(shown.shape[1]))
     orders = permutations(as_shown) if len(as_shown) <= MOST else [as_shown]
     return {order: _left_in(order, shown, predict, rows) for order in orders}
