@@ -228,8 +228,8 @@ def best_fit(fits: Sequence[Fit], n: float) -> Fit:
 
 
 def with_digits(system: System, fitted: Fit) -> Fit:
-    """The fit, its status saying so where rounding leaves few digits of its weights."""
-    if fitted.status is not Status.CONVERGED:
+    """The fit, its status saying so where rounding leaves few digits of its weights, whether that stopped it or not."""
+    if fitted.status not in (Status.CONVERGED, Status.STALLED):
         return fitted
     point = _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None])
     return replace(fitted, status=Status.LOST_DIGITS) if loses_digits(point.N[0]) else fitted
