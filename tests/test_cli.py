@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -221,6 +222,18 @@ def test_what_a_predictor_prints_goes_to_standard_error(folder):
         assert json.loads(found.stdout)
         for printed in ("while importing\n", "printed\n", "by a child\n"):
             assert printed in found.stderr
+
+
+def test_the_checksum_is_of_what_was_read_though_the_file_changes_meanwhile(folder):
+    data = folder / "law.csv"
+    before = data.read_bytes()
+    (folder / "changing_scores.py").write_text(OWN.format(f"open({str(data)!r}, 'w').close()"))
+    (folder / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "changing_scores:score"'))
+    result = call("run", folder / "audit.toml", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert data.read_bytes() == b""
+    written = json.loads((folder / "audit-results.json").read_text())
+    assert written["data"]["sha256"] == hashlib.sha256(before).hexdigest()
 
 
 def test_warnings_are_lines_on_standard_error(folder, law_frame):
