@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -223,6 +224,18 @@ def test_what_a_predictor_prints_goes_to_standard_error(folder):
             assert printed in found.stderr
 
 
+def test_the_checksum_is_of_what_was_read_though_the_file_changes_meanwhile(folder):
+    data = folder / "law.csv"
+    before = data.read_bytes()
+    (folder / "changing_scores.py").write_text(OWN.format(f"open({str(data)!r}, 'w').close()"))
+    (folder / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "changing_scores:score"'))
+    result = call("run", folder / "audit.toml", "-q")
+    assert result.exit_code == 0, result.stderr
+    assert data.read_bytes() == b""
+    written = json.loads((folder / "audit-results.json").read_text())
+    assert written["data"]["sha256"] == hashlib.sha256(before).hexdigest()
+
+
 def test_warnings_are_lines_on_standard_error(folder, law_frame):
     few = law_frame.groupby("race").head(400).iloc[:404].reset_index(drop=True)
     few = few.drop(few.index[few["race"] == "non-White"][3:])
@@ -405,6 +418,27 @@ def test_a_report_is_written_from_the_audit_and_again_from_its_results(folder):
     assert 0 < written["levels"][0]["breaking_point"] < 0.2
     assert written["decisions"]["threshold"] == 0.1
     assert "Whose decision turns" in page
+    assert written["people"] is None  # nobody asked for them
+    assert '"people":null' in page
+    asked_for = call("report", folder / "audit-results.json", "--people")
+    assert asked_for.exit_code == 2
+    assert "holds no people: run the audit with --people to have them" in asked_for.stderr
+
+
+def test_people_of_a_run_are_shown_if_they_are_asked_for_and_their_labels_only_then(tmp_path):
+    graph = fs.CausalGraph.parse("a -> x -> z; x <-> z", protected="a", outcome="y")
+    fs.datasets.simulate(graph, 120, random_state=0).frame.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "audit.toml").write_text(
+        'data = "people.csv"\ngraph = "a -> x -> z; x <-> z"\nprotected = "a"\noutcome = "y"\n'
+        "[options]\npenalty = 1\nmax_degree = 1\n[profile]\npoints = 3\n[report]\np_max = 0.2\nsizes = [0, 0.2]\n"
+    )
+    for options, has_labels in ((["--people"], False), (["--people", "--labels"], True)):
+        result = call("run", tmp_path / "audit.toml", "-q", "--report", tmp_path / "page.html", *options)
+        assert result.exit_code == 0, result.stderr
+        people = json.loads((tmp_path / "audit-results.json").read_text())["people"]
+        assert len(people) == 20
+        assert {row["label"] is not None for row in people} == {has_labels}
+        assert "The rows that move most" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize(

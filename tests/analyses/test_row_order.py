@@ -69,3 +69,14 @@ def test_with_ordered_features_the_worst_case_is_the_same():
     for audit in found:
         assert audit.settings.penalty == expected.settings.penalty
         assert audit.worst_case(0.3, search=fs.Search(starts=1)).value == pytest.approx(value, rel=DIGITS)
+
+
+def test_with_clusters_the_same_is_chosen_and_the_worst_case_is_the_same():
+    frame = fs.datasets.simulate(KINDS, 300, random_state=0).frame
+    frame = frame.assign(school=[f"school {i % 17}" for i in range(300)])
+    orders = (frame, frame.sort_values("y"), frame.sort_values("school"), frame.sample(frac=1, random_state=1))
+    expected, *found = (fs.Audit.fit(table, KINDS, cluster="school", random_state=0) for table in orders)
+    value = expected.worst_case(0.3, search=fs.Search(starts=1)).value
+    for audit in found:
+        assert [getattr(audit.settings, name) for name in CHOSEN] == [getattr(expected.settings, n) for n in CHOSEN]
+        assert audit.worst_case(0.3, search=fs.Search(starts=1)).value == pytest.approx(value, rel=DIGITS)

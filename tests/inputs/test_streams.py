@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairstress as fs
 from fairstress.claim.evaluate import fits as model_fits
@@ -119,8 +120,11 @@ def test_weights_are_a_column_and_count_as_in_memory(frame, folder, small):
     found = fs.Audit.fit(folder, GRAPH, sample_weight="w", **GIVEN)
     expected = fs.Audit.fit(frame, GRAPH, sample_weight=frame["w"], **GIVEN)
     assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9, abs=1e-12)
-    with pytest.raises(fs.SettingError, match=r"sample_weight is .*: give the name of a column of weights"):
-        fs.Audit.fit(folder, GRAPH, sample_weight=frame["w"].to_numpy(), **GIVEN)
+    for argument in ("sample_weight", "cluster"):
+        with pytest.raises(fs.SettingError, match=rf"{argument} is .*not in memory: give the name of a column of them"):
+            fs.Audit.fit(folder, GRAPH, **{argument: frame["w"].to_numpy()}, **GIVEN)
+        with pytest.raises(fs.DataError, match=f"{argument} names 'weight', which is not a column of the data"):
+            fs.Audit.fit(folder, GRAPH, **{argument: "weight"}, **GIVEN)
 
 
 def test_an_outcome_of_classes_and_a_numeric_attribute_are_coded_as_in_memory(frame, small, tmp_path):
@@ -371,3 +375,49 @@ def test_the_order_of_rows_in_a_file_decides_nothing_at_defaults(tmp_path):
     assert drawn.settings.degrees == in_order.settings.degrees
     assert drawn.settings.penalty == in_order.settings.penalty
     assert drawn.cfu({("a", "z"): 0.3}) == pytest.approx(in_order.cfu({("a", "z"): 0.3}), rel=1e-9)
+
+
+@pytest.mark.parametrize(("weight", "coarse"), [("w", False), (None, True)])
+def test_a_stream_in_another_order_has_the_same_numbers(frame, small, tmp_path, monkeypatch, weight, coarse):
+    """Where rows are coarse, many agree in all numbers and differ in the attribute, and rare numbers are looked for."""
+    monkeypatch.setattr(streamed, "MOST_COUNTS", 100)
+    drawn = rounded(frame).assign(x=(frame["x"] / 2).round() + 0.0) if coarse else frame
+    orders = [drawn, drawn.sort_values("y", kind="stable"), drawn.sample(frac=1, random_state=1)]
+    found = []
+    for i, one in enumerate(orders):
+        one.to_parquet(tmp_path / f"{i}.parquet")
+        audit = fs.Audit.fit(
+            tmp_path / f"{i}.parquet", GRAPH, sample_weight=weight, kinds=NUMBERS, max_degree=2, random_state=0
+        )
+        assert audit.fitted.table.rows.whole is not None
+        found.append((audit.settings.degrees, [audit.settings.penalty, *numbers(audit), audit.worst_case(0.1).value]))
+    for degrees, values in found[1:]:
+        assert degrees == found[0][0]
+        assert values == pytest.approx(found[0][1], rel=1e-9, abs=1e-12)
+
+
+def test_clusters_of_a_stream_deal_its_sample_whatever_the_order_of_rows(frame, small, tmp_path):
+    drawn = frame.assign(school=[f"school {i % 40}" for i in range(N)])
+    given = {"degrees": {"x": 1, "z": 1}, "penalty": 1, "max_degree": 2, "random_state": 0}
+    found = []
+    for i, one in enumerate((drawn, drawn.sort_values("school"))):
+        one.to_parquet(tmp_path / f"{i}.parquet")
+        found.append(fs.Audit.fit(tmp_path / f"{i}.parquet", GRAPH, cluster="school", **given))
+    assert found[0].fitted.table.rows.whole is not None
+    assert numbers(found[0]) == pytest.approx(numbers(found[1]), rel=1e-9, abs=1e-12)
+    alone = fs.Audit.fit(tmp_path / "0.parquet", GRAPH, **given)
+    scores = [audit.fitted.claim.predictor.tried.scores for audit in (found[0], found[1], alone)]
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-9)
+    assert not np.allclose(scores[0], scores[2], rtol=1e-3)
+
+
+def test_a_fitted_predictor_explains_as_much_of_a_stream_as_of_its_sample(frame, small, tmp_path, monkeypatch):
+    own = frame.assign(y=np.where(frame["y"] > 1, "yes", "no"))
+    own.to_parquet(tmp_path / "people.parquet")
+    model = fs.Predictor(LogisticRegression().fit(own[["x", "z"]], own["y"]), input="features")
+    samples, read = [], streamed.read_table
+    monkeypatch.setattr(streamed, "read_table", lambda people, *_, **o: samples.append(people) or read(people, *_, **o))
+    found = fs.Audit.fit(tmp_path / "people.parquet", GRAPH, predictor=model, **GIVEN)
+    assert found.fitted.table.rows.whole is not None
+    expected = fs.Audit.fit(samples[0], GRAPH, predictor=model, **GIVEN)
+    assert found.fitted.claim.predictor.r2 == pytest.approx(expected.fitted.claim.predictor.r2, rel=1e-9)

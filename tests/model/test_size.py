@@ -79,6 +79,15 @@ def test_one_hot_columns_are_fitted_with_linear_equations():
     assert audit.settings.predictor_degree == 1
 
 
+def test_features_of_thirty_levels_are_fitted_with_linear_equations():
+    levels = np.random.default_rng(0).integers(0, 30, (1000, 11)).astype(str)
+    frame = table(1, 1000).assign(**{f"c{i}": "level " + pd.Series(levels[:, i]) for i in range(11)})
+    graph = fs.CausalGraph.parse(f"a, {', '.join(f'c{i}' for i in range(11))} -> x0", protected="a", outcome="y")
+    audit = fs.Audit.fit(frame, graph, random_state=0)
+    assert audit.settings.degrees["x0"] == 1
+    assert any(one.startswith("Not all degrees up to 3 were tried") for one in audit.notes)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -16,6 +16,7 @@ from fairstress.model.design import Describer, Equation, count_values
 from fairstress.model.fit import System
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.model.probit import fit_alone
+from fairstress.model.user_predictor import doubt_of
 
 HEAP = 0.2  # share of people with one value from which on a number may need levels
 WIDER = 1.2  # ratio of residual deviations between groups
@@ -112,12 +113,15 @@ def _of_order(fitted: Fitted) -> list[str]:
     """In which order a predictor that knows no names is shown its columns: in another its answers mean nothing."""
     own = fitted.settings.user_predictor
     assumed = own.order_assumed(fitted.graph) if own is not None else ()
+    doubt = doubt_of(fitted.claim.predictor)
+    if doubt:
+        return [f"{doubt[0].upper()}{doubt[1:]}."]
     if own is None or len(assumed) < 2:
         return []
     return [
         f"{own.name} was fitted to an array, which does not name its columns: it is shown {', '.join(assumed)} in this "
-        "order, which nothing can check. If it was fitted in another order, name the columns: "
-        "Predictor(model, input='features', columns=[...])."
+        "order, in which it predicts better than a constant. If it was fitted in another order nevertheless, name the "
+        "columns: Predictor(model, input='features', columns=[...])."
     ]
 
 

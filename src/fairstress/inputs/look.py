@@ -28,7 +28,7 @@ class Look:
     levels: Mapping[str, Mapping[Any, int] | None]  # by column: how often each level occurs; None: there are many
     sample: pd.DataFrame  # people at random
     keys: Any  # (k,) by which they were drawn: those with the smallest are kept
-    examples: pd.DataFrame  # someone of every level, the first
+    examples: pd.DataFrame  # someone of every level, with their key as label: who has the smallest
 
     def __add__(self, other: Look) -> Look:
         keys, sample = np.concatenate([self.keys, other.keys]), pd.concat([self.sample, other.sample])
@@ -51,9 +51,9 @@ class Look:
     def people(self) -> pd.DataFrame:
         """A sample of at most so many people as are held, someone of every level of columns with few among them."""
         kept = np.argsort(self.keys, kind="stable")[:HELD] if self.n > HELD else np.arange(self.keys.size)
-        sample = self.sample.iloc[kept]
+        sample, examples = self.sample.iloc[kept], self.examples.sort_index()
         rare = [
-            self.examples[(self.examples[name] == level).to_numpy()].iloc[:1]
+            examples[(examples[name] == level).to_numpy()].iloc[:1]
             for name, levels in self.levels.items()
             if levels is not None and self.n > kept.size
             for level in levels
@@ -80,9 +80,9 @@ def look_at(frame: Any, names: Sequence[str], most: int | None = None) -> Look:
     keys = _keys(columns)
     missing = {name: gone for name, column in columns.items() if (gone := is_missing(column)).any()}
     infinite = {name: gone for name, column in columns.items() if (gone := _is_infinite(column)).any()}
-    levels = {name: _levels(column) for name, column in columns.items()}
+    levels = {name: _levels(column, keys) for name, column in columns.items()}
     drawn = np.sort(np.argpartition(keys, held)[:held]) if keys.size > held else np.arange(keys.size)
-    firsts = {i for own in levels.values() if own is not None for i in own[1]}
+    ones = np.array(sorted({i for own in levels.values() if own is not None for i in own[1]}), dtype=np.intp)
     return Look(
         len(table),
         {name: (int(gone.sum()), int(gone.argmax())) for name, gone in missing.items()},
@@ -90,24 +90,30 @@ def look_at(frame: Any, names: Sequence[str], most: int | None = None) -> Look:
         {name: None if own is None else own[0] for name, own in levels.items()},
         _as_pandas(table, columns, drawn),
         keys[drawn],
-        _as_pandas(table, columns, np.array(sorted(firsts), dtype=np.intp)),
+        _as_pandas(table, columns, ones).set_axis(keys[ones], axis=0),
     )
 
 
 def _keys(columns: Mapping[str, nw.Series[Any]]) -> Any:
-    """(n,) numbers that look random and that what a row says determines: the order of rows is of no account.
-
-    Numbers tell rows apart; other columns are only asked where there are none.
-    """
-    telling = [column for column in columns.values() if column.dtype.is_numeric()] or list(columns.values())
-    keys = np.zeros(len(telling[0]), dtype=np.uint64)
-    for column in telling:
-        keys = pd.util.hash_array(keys ^ pd.util.hash_array(column.to_numpy()))
-    return keys
+    """(n,) numbers that look random and that what a row says determines: the order of rows is of no account."""
+    first, *others = map(_marks, columns.values())
+    for marks in others:
+        first = pd.util.hash_array(first ^ marks)
+    return first
 
 
-def _levels(column: nw.Series[Any]) -> tuple[dict[Any, int], list[int]] | None:
-    """How often each level of a column occurs, and the first row of each; None where there are many."""
+def _marks(column: nw.Series[Any]) -> Any:
+    """(n,) a number for each value, the same wherever it occurs."""
+    if column.dtype.is_numeric():
+        return pd.util.hash_array(column.to_numpy())
+    if column.null_count():  # which no stream takes
+        return np.zeros(len(column), dtype=np.uint64)
+    number, values = numbered(column)
+    return pd.util.hash_array(np.array([str(value) for value in values], dtype=object))[number]
+
+
+def _levels(column: nw.Series[Any], keys: Any) -> tuple[dict[Any, int], list[int]] | None:
+    """How often each level of a column occurs, and the row of each with the smallest key; None where there are many."""
     if column.dtype.is_numeric() and np.unique(column[:THOUSANDS].to_numpy()).size > FEW:
         return None
     complete = column.filter(~column.is_null())
@@ -115,8 +121,8 @@ def _levels(column: nw.Series[Any]) -> tuple[dict[Any, int], list[int]] | None:
     if len(values) > FEW:
         return None
     count = np.bincount(number, minlength=len(values))
-    first = np.unique(number, return_index=True)[1].tolist() if len(complete) == len(column) else []
-    return dict(zip(values, count.tolist(), strict=True)), first
+    ones = pd.Series(keys).groupby(number).idxmin().tolist() if len(complete) == len(column) else []
+    return dict(zip(values, count.tolist(), strict=True)), ones
 
 
 def _is_infinite(column: nw.Series[Any]) -> Any:
@@ -143,6 +149,7 @@ def _merged(one: Mapping[Any, int] | None, two: Mapping[Any, int] | None) -> dic
 
 
 def _of_each_level(examples: pd.DataFrame) -> pd.DataFrame:
-    """The first row of each level of every column that has few."""
+    """The row with the smallest key of each level of every column that has few."""
+    examples = examples.sort_index()
     firsts = [~examples[name].duplicated() for name in examples if examples[name].nunique() <= FEW]
     return examples[np.any(firsts, axis=0)] if firsts else examples.iloc[:0]

@@ -58,13 +58,13 @@ class Workers:
     frame: Any
     client: Any
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse names that no column has."""
+    def check(self, names: Sequence[str], by: str) -> None:
+        """Refuse names that no column has, by what names them."""
         known = [str(name) for name in self.frame.columns]
         for name in names:
             if name not in known:
                 near = did_you_mean(name, known)
-                raise DataError(f"the graph names '{name}', which is not a column of the data{near}")
+                raise DataError(f"{by} names '{name}', which is not a column of the data{near}")
 
     def look(self, names: Sequence[str]) -> Look:
         """A first look at all partitions."""

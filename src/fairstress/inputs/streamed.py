@@ -67,9 +67,9 @@ class InBatches:
     stream: Stream
     memory: int  # bytes that batches at work together may take
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse names that no column has."""
-        self.stream.check(names)
+    def check(self, names: Sequence[str], by: str) -> None:
+        """Refuse names that no column has, by what names them."""
+        self.stream.check(names, by)
 
     def _pieces(self, names: Sequence[str]) -> Iterator[Any]:
         """Some columns, piece by piece, as large as memory allows; the number of cores does not change them."""
@@ -106,8 +106,8 @@ class InBatches:
 class Apart(Protocol):
     """Data that are not in memory, as far as reading asks."""
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse names that no column has."""
+    def check(self, names: Sequence[str], by: str) -> None:
+        """Refuse names that no column has, by what names them."""
         ...
 
     def look(self, names: Sequence[str]) -> Look:
@@ -123,7 +123,9 @@ class Apart(Protocol):
         ...
 
 
-def read_apart(data: Apart, graph: CausalGraph, *, sample_weight: Any = None, **options: Any) -> Table:
+def read_apart(
+    data: Apart, graph: CausalGraph, *, sample_weight: Any = None, cluster: Any = None, **options: Any
+) -> Table:
     """Check data that are not in memory against the graph, and code them.
 
     Parameters
@@ -134,28 +136,37 @@ def read_apart(data: Apart, graph: CausalGraph, *, sample_weight: Any = None, **
         Names the columns.
     sample_weight
         Name of a column of weights.
+    cluster
+        Name of a column that tells who belongs together, by which the sample is dealt into folds.
     options
         As `read_table` takes them.
     """
-    weight = _weight_name(sample_weight)
-    names = [*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else [])]
-    data.check(names)
-    look = data.look(names)
+    names = [*graph.protected_columns, *graph.features, graph.outcome]
+    data.check(names, "the graph")
+    weight, together = _column(data, sample_weight, "sample_weight"), _column(data, cluster, "cluster")
+    names += [weight] if weight else []
+    looked_at = [*names, together] if together else names
+    look = data.look(looked_at)
     look.check()
     people = look.people()
-    if look.n > len(people) and repeat_often([people[name].to_numpy() for name in names], look.n):
-        counted = data.counts(names, weight)
+    if look.n > len(people) and repeat_often([people[name].to_numpy() for name in looked_at], look.n):
+        counted = data.counts(looked_at, weight)
         if counted is not None:
-            return read_table(counted, graph, sample_weight=counted[COUNT], **options)
-    table = read_table(people, graph, sample_weight=people[weight] if weight else None, **options)
+            return read_table(counted, graph, sample_weight=counted[COUNT], cluster=cluster, **options)
+    own = people[weight] if weight else None
+    table = read_table(people, graph, sample_weight=own, cluster=cluster, **options)
     return table if look.n <= len(people) else with_whole(table, people, look.n, weight, partial(data.whole, names))
 
 
-def _weight_name(sample_weight: Any) -> str | None:
-    if sample_weight is None or isinstance(sample_weight, str):
-        return sample_weight
+def _column(data: Apart, given: Any, argument: str) -> str | None:
+    """Read the name of a column that tells something of everyone."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        data.check([given], argument)
+        return given
     raise SettingError(
-        f"sample_weight is {show(sample_weight)}, but the data are not in memory: give the name of a column of weights"
+        f"{argument} is {show(given)}, but the data are not in memory: give the name of a column of them"
     )
 
 

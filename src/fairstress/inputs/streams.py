@@ -48,13 +48,13 @@ class Stream:
         if held:
             yield decoded(pa.Table.from_batches(held))
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse names that no column has."""
+    def check(self, names: Sequence[str], by: str) -> None:
+        """Refuse names that no column has, by what names them."""
         check_unique(self.names)
         for name in names:
             if name not in self.names:
                 near = did_you_mean(name, self.names)
-                raise DataError(f"the graph names '{name}', which is not a column of the data{near}")
+                raise DataError(f"{by} names '{name}', which is not a column of the data{near}")
 
 
 def is_stream(data: Any) -> bool:

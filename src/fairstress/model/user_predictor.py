@@ -5,6 +5,7 @@ How it is fitted, asked and differentiated. It looks at Model A's residuals, or 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -14,12 +15,13 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import ThreadpoolController
 
-from fairstress.errors import FairstressError, SettingError, describe_error
+from fairstress.errors import FairstressError, FairstressWarning, SettingError, describe_error
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.answers import Answers
 from fairstress.model.autograd import call_module, module_slopes
 from fairstress.model.handed_in import ESTIMATOR, MODULE, UserPredictor
+from fairstress.model.order import doubt, squares_left
 from fairstress.model.predictor import AnyPredictor, LogOdds, null_deviance
 from fairstress.model.scikit import fit_clone, is_fitted, predictions
 from fairstress.model.shown import columns_used, raw_frame, shower
@@ -45,6 +47,7 @@ class FittedUserPredictor:
     degree: int | None = None
     penalty: float | None = None
     is_exact: bool = False  # whether the answer for someone is the same to the last digit whoever else is asked about
+    doubt: str = ""  # whether what it is shown is what it was fitted to, where no names tell
 
     @property
     def name(self) -> str:
@@ -158,6 +161,12 @@ def columns_of(predictor: AnyPredictor, lens: Lens) -> tuple[tuple[str, ...], tu
     return lens.names, lens.names
 
 
+def doubt_of(predictor: AnyPredictor) -> str:
+    """Why an audited predictor may have been fitted to something else than it is shown; empty where nothing says so."""
+    own = predictor.of if isinstance(predictor, LogOdds) else predictor
+    return own.doubt if isinstance(own, FittedUserPredictor) else ""
+
+
 def fit_user_predictor(
     user_predictor: UserPredictor, table: Table, lens: Lens, gather: Callable[[Rows], Array]
 ) -> FittedUserPredictor:
@@ -172,7 +181,8 @@ def fit_user_predictor(
     if user_predictor.gradient == DIFFERENCES:
         _check_smooth(predictor, Z[:1000])
     is_exact = np.array_equal(predicted[::2], among_some)
-    return replace(predictor, r2=_explained(table, predicted), is_exact=is_exact)
+    doubted = _doubt(predictor, Z) if user_predictor.is_fitted_to_array else ""
+    return replace(predictor, r2=_explained(table, predicted), is_exact=is_exact, doubt=doubted)
 
 
 def _fitted(user_predictor: UserPredictor, table: Table, show: Callable[[Array], Any], Z: Array) -> UserPredictor:
@@ -252,6 +262,27 @@ def _check_smooth(predictor: FittedUserPredictor, Z: Array) -> None:
         )
 
 
+def _doubt(predictor: FittedUserPredictor, Z: Array) -> str:
+    """Warn of an estimator without names that is hardly shown what it was fitted to; empty where nothing says so."""
+    own, table = predictor.user_predictor, predictor.table
+    columns = own.columns_shown(table.graph) if predictor._is_raw else predictor.lens.names
+
+    def predict(shown: Any) -> Array:
+        return np.asarray(predictor._answer(shown), dtype=float).reshape(len(shown)) - table.origin
+
+    with predictor._threads.limit(limits=1):
+        found = doubt(columns, table.graph.outcome, predictor._show(Z), predict, table.rows)
+    if not found:
+        return ""
+    sentence = (
+        f"predictor {own.name} was fitted to an array, which does not name its columns; shown {', '.join(columns)} in "
+        f"this order, {found}: fit it to a data frame, whose names tell the order, or name the columns as it was "
+        "fitted to them, Predictor(model, input='features', columns=[...])"
+    )
+    warnings.warn(sentence, FairstressWarning, stacklevel=8)
+    return sentence
+
+
 def _answers(user_predictor: UserPredictor, table: Table) -> Callable[[Any], Any]:
     """The function that predicts."""
     if user_predictor.kind == ESTIMATOR:
@@ -300,11 +331,9 @@ def _given_slopes(user_predictor: UserPredictor, table: Table, Z: Array, raw: bo
 
 def _explained(table: Table, predicted: Array) -> float | None:
     """In-sample share of the variance, or of the deviance of a two-valued outcome; None for no probability."""
-    rows = table.rows
+    rows = table.rows.where(slice(None))  # those in memory, of which the predictions are
     if table.outcome_levels is None:
-        mean = rows.y.sum() / rows.n
-        errors = float((rows.y_square - 2 * rows.y * predicted + rows.weight * predicted**2).sum())
-        return 1 - errors / float(rows.y_square.sum() - rows.n * mean**2)
+        return 1 - squares_left(rows, predicted)
     if not ((predicted >= 0) & (predicted <= 1)).all():
         return None
     p = np.clip(predicted, 1e-15, 1 - 1e-15)  # a tree may be certain
