@@ -2,10 +2,11 @@
 
 Usage: python scripts/mutation.py [--share 0.02] [--room search] [--again]
 
-Draws a share of each file's mutants (`mutants.py`), and runs, for each, the tests that reach its line, the fastest
-first, on a copy of the tree (`trials.py`). What was tried before is kept in ``.mutation`` and not tried again, but with
-``--again`` for those that survived. Survivors that were read have a verdict in ``studies/mutation_survivors.toml``.
-Writes ``studies/mutation.md``, and a record to ``studies/evidence/``.
+Draws a share of each file's mutants (`mutants.py`), and runs, for each, its room's tests that reach its line, the
+fastest first, on a copy of the tree (`trials.py`). What was tried before is kept in ``.mutation`` and not tried again,
+except with ``--again``: then those that survived are tried against the tests of all rooms. Survivors that were read
+have a verdict in ``studies/mutation_survivors.toml``. Writes ``studies/mutation.md``, and a record to
+``studies/evidence/``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import accumulate
@@ -27,31 +29,31 @@ TRIED = BUILD / "tried.jsonl"
 SURVIVORS = ROOT / "studies" / "mutation_survivors.toml"
 SOURCES = "src/fairstress"
 OTHERS = ("properties", "reference", "bad_input")  # folders of tests beside the rooms' own
-FIRST, BEYOND = 15, 40.0  # tests that are run at first; seconds of those that are run for whatever survives them
+NEEDS_TORCH = "autograd.py"  # which only `make test-torch` reaches
+FIRST, BEYOND = 15, 15.0  # tests that are run at first; seconds of those that are run for whatever survives them
 SURVIVED, UNREACHED = "survived", "not reached"
 
 
-def test_files() -> list[str]:
-    """The files of tests whose reach is measured, and the rooms' doctests."""
-    folders = [ROOT / "tests" / name for name in (*ROOMS, *OTHERS)]
-    files = [str(file.relative_to(ROOT)) for folder in folders for file in sorted(folder.rglob("test_*.py"))]
-    return files + [f"{SOURCES}/{room}" for room in ROOMS]
+def test_files(folders: Iterable[str]) -> list[str]:
+    """The files of tests in some folders, and the doctests of those among them that are rooms."""
+    files = [file for name in folders for file in sorted((ROOT / "tests" / name).rglob("test_*.py"))]
+    return [str(file.relative_to(ROOT)) for file in files] + [f"{SOURCES}/{room}" for room in ROOMS if room in folders]
 
 
 def draw(rooms: Iterable[str], share: float, seed: int) -> list[Mutant]:
     """A share of the mutants of each file of some rooms, at least two."""
     files = [file for room in rooms for file in sorted((ROOT / SOURCES / room).rglob("*.py"))]
-    names = [(file, str(file.relative_to(ROOT / SOURCES))) for file in files]
+    names = [(file, str(file.relative_to(ROOT / SOURCES))) for file in files if file.name != NEEDS_TORCH]
     return [one for file, name in names for one in drawn(mutants(file.read_text("utf-8"), name), share, 2, seed)]
 
 
 class Trial:
     """A copy of the tree, and what is known of the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, folders: Iterable[str]) -> None:
         BUILD.mkdir(exist_ok=True)
         self.tree = Tree(ROOT, BUILD)
-        self.reached = Reached(self.tree, SOURCES, test_files())
+        self.reached = Reached(self.tree, SOURCES, test_files(folders))
         self.sound: dict[tuple[str, ...], bool] = {}  # tests that fail with a mutant, and whether they pass without
 
     def outcome(self, mutant: Mutant) -> tuple[str, int]:
@@ -99,16 +101,19 @@ def survives(outcomes: list[dict]) -> bool:
     return outcomes[-1]["outcome"] in (SURVIVED, UNREACHED)
 
 
-def try_all(asked: list[Mutant], *, again: bool) -> None:
+def try_all(asked: list[Mutant], folders: Iterable[str], *, again: bool) -> None:
     """Try what has not been tried, or what survived; each outcome is written down at once."""
     known = tried()
-    left = [one for one in asked if one.name not in known or (again and survives(known[one.name]))]
-    trial = Trial() if left else None
+    left = [one for one in asked if (again and survives(known[one.name]) if one.name in known else not again)]
+    trial = Trial(folders) if left else None
     for i, mutant in enumerate(left):
         outcome, n = trial.outcome(mutant)
         with TRIED.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"name": mutant.name, "outcome": outcome, "tests": n, **asdict(mutant)}) + "\n")
-        print(f"{i + 1:>4} of {len(left)}  {mutant.path}:{mutant.line}  {mutant.old} -> {mutant.new}  {outcome}")
+        print(
+            f"{i + 1:>4} of {len(left)}  {mutant.path}:{mutant.line}  {mutant.old} -> {mutant.new}  {outcome}",
+            flush=True,
+        )
 
 
 def verdicts() -> dict[str, dict[str, str]]:
@@ -118,19 +123,19 @@ def verdicts() -> dict[str, dict[str, str]]:
 
 
 def counts(known: dict[str, list[dict]], room: str) -> dict[str, int]:
-    """How many mutants of a room were tried, noticed (since survivors were read), and survive, by verdict."""
+    """How many mutants of a room were tried, noticed, noticed by a test that a verdict asked for, and survive."""
+    read = {name: one["verdict"] for name, one in verdicts().items()}
     of_room = {name: outcomes for name, outcomes in known.items() if name.startswith(f"{room}/")}
-    left, read = [name for name in of_room if survives(of_room[name])], verdicts()
-    since = [name for name in of_room if survives(of_room[name][:1]) and name not in left]
-    equivalent = sum(read.get(name, {}).get("verdict") == "equivalent" for name in left)
-    effort = sum(read.get(name, {}).get("verdict") == "effort" for name in left)
+    left = Counter(read.get(name, "unread") for name in of_room if survives(of_room[name]))
+    since = sum(read.get(name) == "test" for name in of_room if not survives(of_room[name]))
+    noticed = len(of_room) - left.total()
+    alike = {"equivalent": left["equivalent"], "effort": left["effort"]}
     return {
         "tried": len(of_room),
-        "noticed": len(of_room) - len(left),
-        "since": len(since),
-        "equivalent": equivalent,
-        "effort": effort,
-        "unnoticed": len(left) - equivalent - effort,
+        "noticed": noticed,
+        "since": since,
+        **alike,
+        "unnoticed": left.total() - sum(alike.values()),
     }
 
 
@@ -198,7 +203,10 @@ def main() -> None:
     parser.add_argument("--room", choices=ROOMS, action="append")
     parser.add_argument("--again", action="store_true", help="try those that survived once more")
     asked = parser.parse_args()
-    try_all(draw(asked.room or ROOMS, asked.share, asked.seed), again=asked.again)
+    for room in asked.room or ROOMS:
+        try_all(draw([room], asked.share, asked.seed), [room], again=False)
+    if asked.again:
+        try_all(draw(asked.room or ROOMS, asked.share, asked.seed), [*ROOMS, *OTHERS], again=True)
     record(f"python scripts/mutation.py --share {asked.share} --seed {asked.seed}", asked.seed)
 
 

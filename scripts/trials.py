@@ -6,6 +6,7 @@ change, constants and defaults included, and so do the processes that its tests 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import json
@@ -51,8 +52,11 @@ class Tree:
         shutil.copytree(root, self.path, ignore=unused)
         os.environ.update(PYTHONPATH=str(self.path / "src"), OPENBLAS_NUM_THREADS="1")
         sys.path.insert(0, str(self.path / "src"))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.dont_write_bytecode = False  # or every fork would compile all of fairstress
         for name in warm:
             importlib.import_module(name)
+        gc.freeze()  # what is there by now is not looked through again in every fork
 
     @contextmanager
     def changed(self, path: str, text: str) -> Iterator[None]:
