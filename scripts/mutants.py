@@ -86,9 +86,11 @@ def drawn(all_of_a_file: list[Mutant], share: float, least: int, seed: int) -> l
 
 
 def _changes(tree: ast.AST, statement: ast.stmt | None = None) -> Iterator[tuple[ast.stmt, Change]]:
-    """Every change below a node, with the statement it is in; nothing in refusals, texts and annotations."""
+    """Every change below a node, with its statement; nothing in refusals, assertions, texts and annotations."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: an assertion, too
             continue
         if isinstance(tree, ast.arg) or (isinstance(tree, ast.AnnAssign) and node is tree.annotation):
             continue

@@ -61,11 +61,9 @@ class Trial:
         tests = self.reached.tests(mutant.path, range(mutant.lines[0], mutant.lines[1] + 1))
         if not tests:
             return UNREACHED, 0
-        for some in (tests[:FIRST], self._affordable(tests[FIRST:])):
-            found = self._failure(mutant, some)
-            if found:
-                return found, len(some)
-        return SURVIVED, len(tests)
+        some, others = tests[:FIRST], self._affordable([*tests[FIRST:], *self.reached.beside(tests)])
+        found = self._failure(mutant, some) or self._failure(mutant, others)
+        return found or SURVIVED, len(some) + len(others)
 
     def _affordable(self, tests: Sequence[str]) -> list[str]:
         passed = accumulate(self.reached.seconds[test] for test in tests)
@@ -148,7 +146,8 @@ HEAD = """# Planted faults
 
 `{command}`: small faults planted in the rooms that compute, one at a time (an operator swapped, a constant changed, a
 sign lost, a bound off by one, a statement left out), drawn from all {all:,} that could be, some from each file. For
-each, the tests that reach its line are run, the {first} fastest first, then others for up to {beyond:.0f} seconds. A
+each, the tests that reach its line are run, the {first} fastest first, then, if none fails, others of
+the same files for up to {beyond:.0f} seconds. A
 test counts only if it passes without the fault.
 
 A survivor is *equivalent* if no input can tell it from the original, and *effort* if it changes only how long something

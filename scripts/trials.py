@@ -39,7 +39,7 @@ QUIET = (
 )
 CPU, WALL = 90, 900  # seconds that one fork may compute, and last
 MEMORY = 8 << 30  # bytes that it may ask for
-TOO_LONG = "too long"
+TOO_LONG, IMPORT = "too long", "import"
 
 
 class Tree:
@@ -127,10 +127,6 @@ class _FirstFailure:
         if report.failed and not self.found:
             self.found = report.nodeid
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed and not self.found:
-            self.found = "import"
-
 
 class _Reach:
     """Seconds of each test that passes, and the lines of ``sources`` that it reaches; 0 stands for an import."""
@@ -140,7 +136,8 @@ class _Reach:
         self.seconds, self.failed = Counter[str](), set[str]()
         self.found: Any = None
 
-    def pytest_sessionstart(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self) -> None:  # which import what is measured
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)
@@ -190,7 +187,15 @@ class Reached:
         reached = set().union(*(known.get(line, ()) for line in lines))
         if reached == {""}:
             reached = set().union(*known.values())
-        return sorted(reached - {""}, key=lambda name: (self.seconds[name], name))
+        return self._fastest_first(reached - {""})
+
+    def beside(self, tests: Sequence[str]) -> list[str]:
+        """The other tests of the same files: what only the first of them reaches may be a fixture that they share."""
+        files = {test.partition("::")[0] for test in tests}
+        return self._fastest_first({name for name in self.seconds if name.partition("::")[0] in files} - set(tests))
+
+    def _fastest_first(self, tests: set[str]) -> list[str]:
+        return sorted(tests, key=lambda name: (self.seconds[name], name))
 
 
 def _measured(tree: Tree, sources: str, test: str, code: bytes) -> dict[str, Any]:
@@ -208,6 +213,9 @@ def _measured(tree: Tree, sources: str, test: str, code: bytes) -> dict[str, Any
 
 
 def failure(tree: Tree, tests: Sequence[str], seconds: int = CPU) -> str:
-    """The first of some tests to fail, "" if none does, ``TOO_LONG`` if they do not end."""
+    """The first of some tests to fail, "" if none does; ``TOO_LONG`` if they do not end, ``IMPORT`` if none begins."""
     plugin = _FirstFailure()
-    return TOO_LONG if tree.run(["-x", *tests], plugin, seconds) is None else plugin.found
+    code = tree.run(["-x", *tests], plugin, seconds)
+    if code == pytest.ExitCode.OK:
+        return ""
+    return TOO_LONG if code is None else plugin.found or IMPORT

@@ -117,6 +117,7 @@ print(json.dumps(outcomes))
 """
 SUMS = """
 START = 0.0
+SOME = range(7)[6]
 
 
 def total(numbers):
@@ -154,6 +155,7 @@ def test_countdown():
 
 NOTICED = {  # how many tests reach a fault, and which notices it
     "0.0 -> 1.0": [3, "test_total"],  # at import: every test of the file may notice
+    "6 -> 7": [3, "import"],
     "found += numbers[i] -> pass": [1, "test_total"],
     "x > 0 -> ((x) <= (0))": [1, "test_positive"],
     "x > 0 -> ((x) >= (0))": [1, ""],  # equivalent
@@ -164,6 +166,7 @@ NOTICED = {  # how many tests reach a fault, and which notices it
 
 def test_a_fault_is_noticed_by_a_test_that_reaches_it_unless_nothing_can(tmp_path):
     root, files = tmp_path / "root", {"src/small/sums.py": SUMS, "tests/test_small.py": SMALL_TESTS}
+    files["tests/conftest.py"] = "import small.sums\n"  # not even this may fail unnoticed
     for name, text in {"src/small/__init__.py": "", "pyproject.toml": "[tool.pytest]\n", **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
