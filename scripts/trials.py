@@ -37,7 +37,7 @@ QUIET = (
     "-W",
     "ignore:Module already imported",
 )
-CPU, WALL = 45, 600  # seconds that one fork may compute, and last
+CPU, WALL = 40, 600  # seconds that one fork may compute, and last
 MEMORY = 8 << 30  # bytes that it may ask for
 TOO_LONG, IMPORT = "too long", "import"
 
