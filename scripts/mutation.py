@@ -127,7 +127,7 @@ def counts(known: dict[str, list[dict]], room: str) -> dict[str, int]:
     left = Counter(read.get(name, "unread") for name in of_room if survives(of_room[name]))
     since = sum(read.get(name) == "test" for name in of_room if not survives(of_room[name]))
     noticed = len(of_room) - left.total()
-    alike = {"equivalent": left["equivalent"], "effort": left["effort"]}
+    alike = {"equivalent": left["equivalent"], "tuning": left["tuning"]}
     return {
         "tried": len(of_room),
         "noticed": noticed,
@@ -139,7 +139,7 @@ def counts(known: dict[str, list[dict]], room: str) -> dict[str, int]:
 
 def score(of_room: dict[str, int]) -> float:
     """Per cent noticed of the mutants that could be."""
-    return 100 * of_room["noticed"] / max(1, of_room["tried"] - of_room["equivalent"] - of_room["effort"])
+    return 100 * of_room["noticed"] / max(1, of_room["tried"] - of_room["equivalent"] - of_room["tuning"])
 
 
 HEAD = """# Planted faults
@@ -150,17 +150,18 @@ each, the tests that reach its line are run, the {first} fastest first, then, if
 the same files for up to {beyond:.0f} seconds. A
 test counts only if it passes without the fault.
 
-A survivor is *equivalent* if no input can tell it from the original, and *effort* if it changes only how long something
-takes, how it is split, or how far below rounding an iteration goes. Both are left out of the score; each was read, and
-the reason stands below. *Noticed since* are those among the noticed that a test was written for on reading.
+A survivor is *equivalent* if no input can tell it from the original, and *tuning* if it changes only how long something
+takes, where it sets out, how it is split, what rounding hides, or where a limit lies that is a matter of judgement.
+Both are left out of the score; each was read, and the reason stands below. *Noticed since* are those among the noticed
+that a test was written for on reading.
 
 """
 
 
 def page(known: dict[str, list[dict]], command: str, n_all: int) -> str:
     """What was found, as a page."""
-    columns = ("tried", "noticed", "since", "equivalent", "effort", "unnoticed")
-    lines = ["| room | tried | noticed | noticed since | equivalent | effort | unnoticed | score |", "| --- " * 8 + "|"]
+    columns = ("tried", "noticed", "since", "equivalent", "tuning", "unnoticed")
+    lines = ["| room | tried | noticed | noticed since | equivalent | tuning | unnoticed | score |", "| --- " * 8 + "|"]
     for room in ROOMS:
         one = counts(known, room)
         lines.append(f"| {room} | " + " | ".join(str(one[name]) for name in columns) + f" | {score(one):.0f} % |")
@@ -188,7 +189,7 @@ def record(command: str, seed: int) -> None:
         title="Faults planted in the rooms that compute",
         tried=f"{total['tried']} mutants drawn from {n_all:,}, each against the tests that reach its line",
         outcome=f"{total['noticed']} noticed, {total['since']} of them by tests written since; survivors, all read: "
-        f"{total['equivalent']} equivalent, {total['effort']} about effort alone, {total['unnoticed']} unnoticed; "
+        f"{total['equivalent']} equivalent, {total['tuning']} of tuning alone, {total['unnoticed']} unnoticed; "
         f"noticed of those that could be: {by_room}",
         rooms=rooms,
     )
