@@ -19,7 +19,12 @@ def test_named_columns_of_a_module_are_refused():
         _check_columns(NAMED, GRAPH)
 
 
-@pytest.mark.parametrize("change", [{"input": len}, {"kind": FUNCTION}, {"columns": None}], ids=lambda c: next(iter(c)))
-def test_they_are_taken_where_a_function_makes_the_input_or_is_the_predictor(change):
-    _check_columns(replace(NAMED, **change), GRAPH)
-    assert NAMED.columns_shown(GRAPH) == ("x",)
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [({"input": len}, ("x",)), ({"kind": FUNCTION}, ("x",)), ({"columns": None}, ("a", "x"))],
+    ids=["input", "kind", "none"],
+)
+def test_they_are_taken_where_a_function_makes_the_input_or_is_the_predictor(change, shown):
+    own = replace(NAMED, **change)
+    _check_columns(own, GRAPH)
+    assert own.columns_shown(GRAPH) == shown
