@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -30,7 +31,8 @@ SURVIVORS = ROOT / "studies" / "mutation_survivors.toml"
 SOURCES = "src/fairstress"
 OTHERS = ("properties", "bad_input")  # folders of tests beside the rooms' own
 NEEDS_TORCH = "autograd.py"  # which only `make test-torch` reaches
-FIRST, BEYOND = 15, 15.0  # tests that are run at first; seconds of those that are run for whatever survives them
+FIRST, BEYOND = 15, 10.0  # tests that are run at first; seconds of those that are run for whatever survives them
+ALIKE = ("equivalent", "tuning")  # verdicts on what no test should notice
 SURVIVED, UNREACHED = "survived", "not reached"
 
 
@@ -100,9 +102,17 @@ def survives(outcomes: list[dict]) -> bool:
 
 
 def try_all(asked: list[Mutant], folders: Iterable[str], *, again: bool) -> None:
-    """Try what has not been tried, or what survived; each outcome is written down at once."""
+    """Try what has not been tried, or what survived without a reason; each outcome is written down at once.
+
+    In random order: a run that is stopped leaves a fair sample.
+    """
     known = tried()
-    left = [one for one in asked if (again and survives(known[one.name]) if one.name in known else not again)]
+    explained = {name for name, one in verdicts().items() if one["verdict"] in ALIKE}
+    if again:
+        left = [one for one in asked if one.name in known.keys() - explained and survives(known[one.name])]
+    else:
+        left = [one for one in asked if one.name not in known]
+    random.Random(len(left)).shuffle(left)
     trial = Trial(folders) if left else None
     for i, mutant in enumerate(left):
         outcome, n = trial.outcome(mutant)
@@ -127,7 +137,7 @@ def counts(known: dict[str, list[dict]], room: str) -> dict[str, int]:
     left = Counter(read.get(name, "unread") for name in of_room if survives(of_room[name]))
     since = sum(read.get(name) == "test" for name in of_room if not survives(of_room[name]))
     noticed = len(of_room) - left.total()
-    alike = {"equivalent": left["equivalent"], "tuning": left["tuning"]}
+    alike = {verdict: left[verdict] for verdict in ALIKE}
     return {
         "tried": len(of_room),
         "noticed": noticed,
