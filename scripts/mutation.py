@@ -29,7 +29,6 @@ BUILD = ROOT / ".mutation"
 TRIED = BUILD / "tried.jsonl"
 SURVIVORS = ROOT / "studies" / "mutation_survivors.toml"
 SOURCES = "src/fairstress"
-OTHERS = ("properties", "bad_input")  # folders of tests beside the rooms' own
 NEEDS_TORCH = "autograd.py"  # which only `make test-torch` reaches
 FIRST, BEYOND = 15, 10.0  # tests that are run at first; seconds of those that are run for whatever survives them
 ALIKE = ("equivalent", "tuning")  # verdicts on what no test should notice
@@ -216,7 +215,7 @@ def main() -> None:
     for room in asked.room or ROOMS:
         try_all(draw([room], asked.share, asked.seed), [room], again=False)
     if asked.again:
-        try_all(draw(asked.room or ROOMS, asked.share, asked.seed), [*ROOMS, *OTHERS], again=True)
+        try_all(draw(asked.room or ROOMS, asked.share, asked.seed), ROOMS, again=True)
     record(f"python scripts/mutation.py --share {asked.share} --seed {asked.seed}", asked.seed)
 
 
