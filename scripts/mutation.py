@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import accumulate
+from pathlib import Path
 
 from mutants import Mutant, drawn, mutants
 from reliability import ROOT, store
@@ -62,6 +63,8 @@ class Trial:
         tests = self.reached.tests(mutant.path, range(mutant.lines[0], mutant.lines[1] + 1))
         if not tests:
             return UNREACHED, 0
+        noted = verdicts().get(mutant.name, {}).get("why", "")
+        tests.sort(key=lambda test: Path(test.partition("::")[0]).name not in noted)  # first what was written for it
         some, others = tests[:FIRST], self._affordable([*tests[FIRST:], *self.reached.beside(tests)])
         found = self._failure(mutant, some) or self._failure(mutant, others)
         return found or SURVIVED, len(some) + len(others)
