@@ -35,6 +35,7 @@ def test_the_error_of_a_detail_is_the_relative_change_of_cfu_at_the_next_finer_o
 
 
 def test_worlds_of_few_people_are_a_tree_unless_it_is_cut_short(claim):
+    assert not claim.draws_worlds
     assert sampled(claim, 0) is claim
     assert sampled(replace(claim, detail=Detail(claim.detail.pieces, 2)), 0).draws_worlds
 

@@ -16,7 +16,7 @@ P = np.array([[[1, 0.3, 0], [0.3, 1, 0.2], [0, 0.2, 1]]])
 @pytest.mark.parametrize("measure", ["squared", "absolute", 0.9, "max"])
 def test_cfu_of_both_is_the_cfu_of_each(measure):
     frame = fs.datasets.simulate(GRAPH, 100, random_state=0).frame
-    given = {"degrees": {"x": 1, "z": 1}, "penalty": 1.0, "predictor_degree": 1, "predictor_penalty": 1.0}
+    given = {"degrees": {"x": 1, "z": 2}, "penalty": 1.0, "predictor_degree": 2, "predictor_penalty": 1.0}
     audit = fs.Audit.fit(frame, GRAPH, measure=measure, **given)
     ours, theirs = audit.fitted.claim, audit.baselines["blind"].claim
     found = fits(ours, P)
