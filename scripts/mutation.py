@@ -149,23 +149,26 @@ def counts(known: dict[str, list[dict]], room: str) -> dict[str, int]:
     }
 
 
-def score(of_room: dict[str, int]) -> float:
-    """Per cent noticed of the mutants that could be."""
-    return 100 * of_room["noticed"] / max(1, of_room["tried"] - of_room["equivalent"] - of_room["tuning"])
+def scores(of_room: dict[str, int]) -> str:
+    """Per cent noticed of the mutants that could be, before survivors were read and since."""
+    possible = max(1, of_room["tried"] - sum(of_room[verdict] for verdict in ALIKE))
+    before = of_room["noticed"] - of_room["since"]
+    return f"{100 * before / possible:.0f} and {100 * of_room['noticed'] / possible:.0f} %"
 
 
 HEAD = """# Planted faults
 
 `{command}`: small faults planted in the rooms that compute, one at a time (an operator swapped, a constant changed, a
 sign lost, a bound off by one, a statement left out), drawn from all {all:,} that could be, some from each file. For
-each, the tests that reach its line are run, the {first} fastest first, then, if none fails, others of
-the same files for up to {beyond:.0f} seconds. A
-test counts only if it passes without the fault.
+each, the rooms' tests that reach its line are run, the {first} fastest first, then, if none fails, others of the same
+files for up to {beyond:.0f} seconds. A test counts only if it passes without the fault. A run that is stopped leaves a
+fair sample, since mutants of a room are tried in random order.
 
 A survivor is *equivalent* if no input can tell it from the original, and *tuning* if it changes only how long something
 takes, where it sets out, how it is split, what rounding hides, or where a limit lies that is a matter of judgement.
-Both are left out of the score; each was read, and the reason stands below. *Noticed since* are those among the noticed
-that a test was written for on reading.
+Both are left out of the scores; each was read, and the reason stands below. *Noticed since* are those among the noticed
+for which a test was written on reading. The first score is without them: it is what the tests of these rooms would
+notice of other faults; tests of other folders are not counted. The second is about these faults alone.
 
 """
 
@@ -173,10 +176,13 @@ that a test was written for on reading.
 def page(known: dict[str, list[dict]], command: str, n_all: int) -> str:
     """What was found, as a page."""
     columns = ("tried", "noticed", "since", "equivalent", "tuning", "unnoticed")
-    lines = ["| room | tried | noticed | noticed since | equivalent | tuning | unnoticed | score |", "| --- " * 8 + "|"]
+    lines = [
+        "| room | tried | noticed | noticed since | equivalent | tuning | unnoticed | scores |",
+        "| --- " * 8 + "|",
+    ]
     for room in ROOMS:
         one = counts(known, room)
-        lines.append(f"| {room} | " + " | ".join(str(one[name]) for name in columns) + f" | {score(one):.0f} % |")
+        lines.append(f"| {room} | " + " | ".join(str(one[name]) for name in columns) + f" | {scores(one)} |")
     lines += ["", "## Survivors", "", "| where | fault | verdict | why |", "| --- " * 4 + "|"]
     for name in sorted(name for name in known if survives(known[name])):
         of, last = verdicts().get(name, {}), known[name][-1]
@@ -194,15 +200,15 @@ def record(command: str, seed: int) -> None:
     rooms = {room: counts(known, room) for room in ROOMS}
     total = {name: sum(one[name] for one in rooms.values()) for name in rooms[ROOMS[0]]}
     (ROOT / "studies" / "mutation.md").write_text(page(known, command, n_all), encoding="utf-8")
-    by_room = ", ".join(f"{room} {score(one):.0f} %" for room, one in rooms.items())
+    by_room = ", ".join(f"{room} {scores(one)}" for room, one in rooms.items())
     store(
         "mutation",
         command,
         title="Faults planted in the rooms that compute",
-        tried=f"{total['tried']} mutants drawn from {n_all:,}, each against the tests that reach its line",
-        outcome=f"{total['noticed']} noticed, {total['since']} of them by tests written since; survivors, all read: "
-        f"{total['equivalent']} equivalent, {total['tuning']} of tuning alone, {total['unnoticed']} unnoticed; "
-        f"noticed of those that could be: {by_room}",
+        tried=f"{total['tried']} mutants drawn from {n_all:,}, each against the rooms' tests that reach its line",
+        outcome=f"{total['noticed']} noticed, {total['since']} of them only by tests written on reading survivors; left: "
+        f"{total['equivalent']} equivalent, {total['tuning']} of tuning alone, {total['unnoticed']} unnoticed; noticed "
+        f"of those that could be, before and since: {by_room}",
         rooms=rooms,
     )
 
