@@ -206,7 +206,7 @@ def record(command: str, seed: int) -> None:
         command,
         title="Faults planted in the rooms that compute",
         tried=f"{total['tried']} mutants drawn from {n_all:,}, each against the rooms' tests that reach its line",
-        outcome=f"{total['noticed']} noticed, {total['since']} of them only by tests written on reading survivors; left: "
+        outcome=f"{total['noticed']} noticed, {total['since']} of them only by tests written on reading; left: "
         f"{total['equivalent']} equivalent, {total['tuning']} of tuning alone, {total['unnoticed']} unnoticed; noticed "
         f"of those that could be, before and since: {by_room}",
         rooms=rooms,
