@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo evidence fuzz mutation test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference build clean
+.PHONY: demo evidence fuzz mutation test coverage lint types hooks test-torch test-browser test-floors bench bench-search bench-large docs examples reference reference-r build clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -76,8 +76,15 @@ examples: $(INSTALLED)-test
 	for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
 
 # stored values of other programs; only needed to make them anew
-reference: $(INSTALLED)-reference
+reference: reference-r $(INSTALLED)-reference
 	$(BIN)/python tests/reference/generate.py
+
+# those of R; medsens is asked only where R has the package mediation too
+reference-r: $(INSTALLED)-test
+	@Rscript -e 'for (name in c("lavaan", "ordinal", "jsonlite")) loadNamespace(name)' >/dev/null 2>&1 || $(call APT,r-base-core r-cran-lavaan r-cran-ordinal r-cran-jsonlite)
+	$(BIN)/python tests/reference/r_table.py
+	Rscript tests/reference/values.R
+	$(BIN)/python studies/r_programs.py
 
 # a second program on many more problems than the tests have, from seed FIRST on; half an hour
 FIRST ?= 0

@@ -21,10 +21,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from hypothesis import settings
 
 import fairstress as fs
 from fairstress.cli import main
 from fairstress.report.json import report_results
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
 NHS = """

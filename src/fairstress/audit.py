@@ -93,9 +93,6 @@ if TYPE_CHECKING:
 Correlation = Mapping[tuple[str, str], float] | pd.DataFrame | ArrayLike
 
 T = TypeVar("T")
-SAMPLED = (
-    "cfu, check, profile, worst_case, curve, bounds and effects are of everyone; for the rest audit a sample in memory"
-)
 WRITTEN = "counterfactuals(..., to='people.parquet') writes everyone to a file"
 
 
@@ -237,7 +234,8 @@ class Audit:
             too many already.
         max_memory
             What the terms of equations, predictor and baselines may need: a number of bytes, or text such as
-            ``"1 GB"``, the default. Degrees that need more are not tried; a given one is refused.
+            ``"1 GB"``, the default. Degrees that need more are not tried; a given one is refused. Batches of data
+            that are not in memory are made as small as that needs, of 4,096 rows at the least.
         penalties
             What it chooses a penalty from; default ten from 1e-4 to 1e4.
         cv
@@ -314,7 +312,8 @@ class Audit:
         option, seed = read_predictor(predictor), arguments.seed(random_state)
         own = read_user_predictor(option, graph, seed)
         constant = arguments.flag(penalise_constant, "penalise_constant")
-        read, data = _reader(frame, client)
+        memory = arguments.read_bytes(max_memory, "max_memory")
+        read, data = _reader(frame, client, memory)
         table = read(
             data,
             graph,
@@ -341,7 +340,7 @@ class Audit:
             penalise_constant=constant,
             max_degree=arguments.degree(max_degree, "max_degree"),
             given_predictor_degree=predictor_degree is not None,
-            max_memory=arguments.read_bytes(max_memory, "max_memory"),
+            max_memory=memory,
             penalties=read_penalties(penalties),
             mixed=read_mixed(mixed),
             ordered_residuals=read_ordered_residuals(ordered_residuals),
@@ -468,7 +467,10 @@ class Audit:
         >>> print(next(one for one in audit.diagnostics().alarms if one.check == "scale by group").sentence[:63])
         The errors of 'lsat' are 1.30 times as wide where 'race' is non
         """
-        self.fitted.table.check_held("diagnostics, which look at single people,", SAMPLED)
+        if correlation is not None:
+            self.fitted.table.check_held(
+                "a look at whose leaving out matters", "call diagnostics() without correlation"
+            )
         seed = self.settings.random_state if random_state is None else arguments.seed(random_state)
         return diagnostics(self.fitted, None if correlation is None else self._read(correlation), seed)
 
@@ -1592,7 +1594,6 @@ class Audit:
         from fairstress.report.json import report_results
 
         sharing = Sharing(people, labels, smallest_group)
-        self.fitted.table.check_held("a report, which looks at single people,", SAMPLED)
         if path is not None:
             check_target(path, "the report")
         data = collect(
@@ -1681,13 +1682,13 @@ def _columns_of(frame: Any) -> list[str]:
     return column_names(frame[0] if isinstance(frame, list | tuple) else frame)
 
 
-def _reader(frame: Any, client: Any) -> tuple[Callable[..., Table], Any]:
+def _reader(frame: Any, client: Any, memory: int) -> tuple[Callable[..., Table], Any]:
     """How data become a table: from memory, in batches, or on workers."""
     if is_dask(frame):
         return read_apart, open_workers(frame, client)
     if client is not None:
         raise SettingError("client is given, but the data are no data frame of Dask's: leave it out")
-    return (read_apart, InBatches(open_stream(frame))) if is_stream(frame) else (read_table, frame)
+    return (read_apart, InBatches(open_stream(frame), memory)) if is_stream(frame) else (read_table, frame)
 
 
 def _check_whole(table: Table, own: UserPredictor | None, measure: Measure) -> None:

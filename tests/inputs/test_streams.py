@@ -18,7 +18,7 @@ import fairstress as fs
 from fairstress.claim.evaluate import fits as model_fits
 from fairstress.inputs import look, streamed
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.streams import open_stream
+from fairstress.inputs.streams import Stream, open_stream
 from fairstress.running import carry_out
 from fairstress.settings import read_settings
 
@@ -47,7 +47,8 @@ def folder(frame, tmp_path_factory):
 def small(monkeypatch):
     """Samples and pieces so small that a few thousand rows do not fit."""
     monkeypatch.setattr(look, "HELD", 500)
-    monkeypatch.setattr("fairstress.inputs.streams.Stream.pieces.__defaults__", (1024,))
+    for size in ("BLOCK", "PIECE"):
+        monkeypatch.setattr(streamed, size, 1024)
 
 
 def rounded(frame):
@@ -234,8 +235,8 @@ REFUSED = {
     "counterfactuals": lambda audit: audit.counterfactuals(P),
     "predictor_inputs": lambda audit: audit.predictor_inputs(),
     "limits": lambda audit: audit.estimate(P),
-    "a report": lambda audit: audit.report(None, 0.1),
-    "diagnostics": lambda audit: audit.diagnostics(),
+    "limits in a report": lambda audit: audit.report(None, 0.1, bands=True),
+    "influence": lambda audit: audit.diagnostics(P),
     "a function of a frame": lambda audit: audit.bounds(lambda moved: moved["z"].mean(), 0.1),
     "some rows": lambda audit: audit.refit(keep=np.ones(audit.fitted.table.y.size, dtype=bool)),
 }
@@ -248,6 +249,27 @@ def test_what_needs_everyone_in_memory_is_refused_with_the_way_out(folder, small
         fs.SettingError, match=r"not in memory, and .* would need all 5,000 people there: (c|read|give)"
     ):
         REFUSED[question](audit)
+
+
+def test_less_memory_makes_smaller_batches_and_the_same_numbers(folder, small, monkeypatch):
+    monkeypatch.setattr(streamed, "PIECE", 4096)
+    sizes, pieces = [], Stream.pieces
+    monkeypatch.setattr(Stream, "pieces", lambda self, names, size: sizes.append(size) or pieces(self, names, size))
+    found = [fs.Audit.fit(folder, GRAPH, max_memory=memory, **GIVEN).cfu(P) for memory in ("1 GB", "4 MB")]
+    assert set(sizes) == {4096, 2048}
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_a_report_on_a_stream_is_that_of_everyone(folder, frame, small, tmp_path):
+    options = {"p_max": 0.2, "sizes": [0, 0.2, 0.4], "grid": [0, 0.2]}
+    found = fs.Audit.fit(folder, GRAPH, **GIVEN).report(tmp_path / "page.html", **options)
+    expected = fs.Audit.fit(frame, GRAPH, **GIVEN).report(**options)
+    assert found.conclusion.state == expected.conclusion.state
+    assert found.conclusion.breaking.p_max == pytest.approx(expected.conclusion.breaking.p_max, abs=1e-4)
+    values = [[point.value for point in data.curve.points] for data in (found, expected)]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+    assert found.diagnostics.influence is None
+    assert "is about a sample of" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_settings_that_need_everyone_in_memory_are_refused(folder, small):

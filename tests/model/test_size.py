@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairstress as fs
 from fairstress.errors import SettingError
+from fairstress.model import embedding
 from fairstress.model.embedding import Input, Polynomial
 from fairstress.model.size import IN_ALL, MANY_TERMS, Offer, affordable
 
@@ -51,10 +50,8 @@ def test_equations_share_what_can_be_fitted_together():
     assert kept["x19"] < (1, 2, 3)
 
 
-def test_many_features_are_fitted_in_seconds_and_a_note_says_what_was_not_tried():
-    start = time.perf_counter()
+def test_of_many_features_a_note_says_what_was_not_tried():
     audit = fs.Audit.fit(table(20), graph_of(20), random_state=0)
-    assert time.perf_counter() - start < 20
     (note,) = [one for one in audit.notes if one.startswith("Not all degrees up to 3 were tried")]
     assert "tried for the predictor, the baseline unconstrained, the baseline blind: they" in note
     assert audit.fitted.claim.predictor.tried.degrees == (1, 2)
@@ -95,12 +92,12 @@ def test_one_hot_columns_are_fitted_with_linear_equations():
         ({"max_memory": 1000, "max_degree": 1}, "terms, which are fitted together and need some"),
     ],
 )
-def test_what_is_too_large_is_refused_at_once(options, text):
-    frame, graph = table(20, 100), graph_of(20, dense=True)
-    start = time.perf_counter()
+def test_what_is_too_large_is_refused_before_it_is_written_down(options, text, monkeypatch):
+    written, write = [], embedding._reduced_monomials
+    monkeypatch.setattr(embedding, "_reduced_monomials", lambda *given: written.append(given) or write(*given))
     with pytest.raises(SettingError, match=text):
-        fs.Audit.fit(frame, graph, **options)
-    assert time.perf_counter() - start < 2
+        fs.Audit.fit(table(20, 100), graph_of(20, dense=True), **options)
+    assert all(degree <= 3 for _, degree in written)
 
 
 def test_what_is_given_is_taken_if_it_fits():

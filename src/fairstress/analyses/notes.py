@@ -34,8 +34,9 @@ def notes(fitted: Fitted, fewest: int = 1) -> tuple[str, ...]:
     if table.everyone is not None:
         found.append(
             f"The data are not in memory: models, CFU, worst cases and effects are of all {table.everyone.count:,} "
-            f"people. What is said of single people is about a sample of {table.y.size:,} of them, by which degrees "
-            "and penalties that were not given were chosen, too."
+            f"people. What is said of single people and of their groups, and what is checked of their errors, is "
+            f"about a sample of {table.y.size:,} of them, by which degrees and penalties that were not given "
+            "were chosen, too."
         )
     eps = np.concatenate([fitted.claim.residuals(block) for block in table.rows.blocks()])
     for equation in fitted.claim.design.equations:

@@ -13,6 +13,7 @@ import numpy as np
 from fairstress.claim.alike import Places, changing_alike, gathered
 from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
+from fairstress.claim.nodes import Nodes
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, standing, worlds
@@ -51,10 +52,13 @@ class Claim:
     detail: Detail = DETAIL  # how finely worlds are worked out, where people have several
     draws_worlds: bool = False  # whether some have so many that worlds are drawn: CFU then moves in small steps
     tied: frozenset[int] | None = None  # equations that pairs tie to others: the rest stay Model A's; None: unknown
+    cross: Array | None = None  # (r, r) what products of two rows' changes count; None: squares, by their weights
     _kept: list[FactualBlock] = field(default_factory=list, init=False, repr=False)
     _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
     _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
     _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
+    _nodes: list[Nodes | None] = field(default_factory=list, init=False, repr=False)
+    _fewest: list[Claim] = field(default_factory=list, init=False, repr=False)
     _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
@@ -99,10 +103,19 @@ class Claim:
         """Whether one thread at a time may ask: a user's predictor may not bear more, and worlds that grew are kept."""
         return self.is_mixed or not isinstance(self.predictor, PolynomialPredictor)
 
+    def ask_first(self) -> None:
+        """Let a predictor of the user's say what it makes of people as they are, before it is asked about others."""
+        if not isinstance(self.predictor, PolynomialPredictor):
+            self.blocks()
+
     def for_changes(self) -> Claim:
         """The claim on one of all people whose predictions change alike, where that spares work; otherwise itself."""
         if not self._alike:
-            looked = None if self.is_mixed else changing_alike(self.rows, self.design, self.view, self.predictor)
+            looked = (
+                None
+                if self.is_mixed or self.cross is not None
+                else changing_alike(self.rows, self.design, self.view, self.predictor)
+            )
             self._alike[:] = [looked]  # at once, as in `blocks`
         places = self._alike[0]
         if places is None:
@@ -110,6 +123,22 @@ class Claim:
         if not self._fewer:
             self._fewer[:] = [replace(self, rows=gathered(self.rows, places, self.design), origin=None)]
         return self._fewer[0]
+
+    def for_squares(self) -> Claim:
+        """The claim on the few people from whose changes everyone's squared changes follow; else `for_changes`."""
+        claim = self.for_changes()
+        if self.is_mixed or self.cross is not None or not self.measure.is_squared:
+            return claim
+        if not self._nodes:
+            self._nodes[:] = [Nodes.of(claim.rows, self.design, self.view, self.predictor, self.may_differ)]
+        nodes = self._nodes[0]
+        if nodes is None:
+            return claim
+        if not self._fewest:
+            found = nodes.weighing(claim.rows)
+            fewest = claim if found is None else replace(claim, rows=found[0], origin=None, cross=found[1])
+            self._fewest[:] = [fewest]
+        return self._fewest[0]
 
     def _factual(self, block: Rows) -> FactualBlock:
         if self.is_mixed:
@@ -190,8 +219,9 @@ class Claim:
         """The same claim on the same people where Model B is fitted as another system says; made once for each."""
         if system not in self._through:
             other = replace(self, system=system)
-            other._kept[:], other._alike[:] = self._kept, self._alike
+            other._kept[:], other._alike[:], other._nodes[:] = self._kept, self._alike, self._nodes
             other._fewer[:] = [fewer.seen_through(system) for fewer in self._fewer]
+            other._fewest[:] = [fewest.seen_through(system) for fewest in self._fewest if fewest is not self]
             self._through[system] = other
         return self._through[system]
 
@@ -201,7 +231,7 @@ class Claim:
         factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
         rows = replace(self.rows, weight=self.rows.weight * (factor if self.origin is None else factor[self.origin]))
         other = replace(self, rows=rows, everyone=replace(self.everyone, weight=weight), system=system)
-        other._alike[:] = self._alike
+        other._alike[:], other._nodes[:] = self._alike, self._nodes
         if self._kept:
             ends = np.cumsum([0, *(kept.block.a.size for kept in self._kept)])
             parts = zip(self._kept, itertools.pairwise(ends.tolist()), strict=True)

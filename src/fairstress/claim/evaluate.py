@@ -114,7 +114,7 @@ def evaluate(
     The fit sets out from Model A, or from ``start``, which spares steps where its P is near.
     """
     with one_thread:
-        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
+        claim.ask_first()
         fitted = fits(claim, P[None], check_minima=check_minima, start=start)
         _warn_of(claim, fitted, carried=carried or not check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)[0]
@@ -161,7 +161,7 @@ def evaluate_many(
     is not to be relied on is warned of, unless its status is ``carried`` by what the caller gives.
     """
     with one_thread:
-        claim.for_changes().blocks()  # what the predictor says of people as they are comes first
+        claim.ask_first()
         fitted = fits(claim, P, check_minima=check_minima)
         _warn_of(claim, fitted, carried=carried or not check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)

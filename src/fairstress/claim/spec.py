@@ -58,7 +58,7 @@ class Settings:
     wording: Wording = field(default_factory=Wording, compare=False)  # in which results speak; it changes no number
     prepared: tuple[str, ...] = field(default=(), compare=False)  # what was done to a file's values, in sentences
     given_predictor_degree: bool = False  # whether the predictor's degree was not for cross-validation to choose
-    max_memory: int = MAX_MEMORY  # bytes that the terms of equations and predictors may need
+    max_memory: int = MAX_MEMORY  # bytes that the terms of equations and predictors, or batches of a stream, may need
 
     @property
     def predictor(self) -> str:

@@ -32,7 +32,7 @@ class CFU:
 
     def values(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         """Mean of ``(f(z') - f(z))^2``, or what the claim's measure makes of the changes."""
-        return claim.for_changes().remembered((self.group, self.to), fits, self._found)
+        return claim.for_squares().remembered((self.group, self.to), fits, self._found)
 
     def _found(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         if claim.measure.of_all is not None:
@@ -44,14 +44,14 @@ class CFU:
         """What a block of people adds for each fit, and the people's weight."""
         weight, total = self._weight(factual.block), np.empty(len(fits))
         for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
-            each = claim.measure.each(predicted - counterfactual.of_people(factual.predicted))
-            total[some] = each @ counterfactual.weights(weight)
+            change = predicted - counterfactual.of_people(factual.predicted)
+            total[some] = _sums(claim, change, counterfactual.weights(weight))
         return total, float(weight.sum())
 
     def of_both(self, first: Claim, second: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
         """The same for two predictors of the same people, whose worlds are walked through once."""
-        first, second = first.for_changes(), second.for_changes()
-        claims, alike = (first, second), first.rows.a.size == second.rows.a.size
+        claims = first, second = first.for_squares(), second.for_squares()
+        alike = first.rows.a.size == second.rows.a.size and first.cross is second.cross is None
         if first.is_mixed or not alike or any(claim.measure.of_all for claim in claims):
             return self.values(first, fits), self.values(second, fits)  # worlds of people who have several are kept
         totals, n = first.total_beside(second, partial(self._of_both_blocks, fits))
@@ -75,7 +75,7 @@ class CFU:
 
     def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
-        claim = claim.for_changes()
+        claim = claim.for_squares()
         if not self.has_slope(claim):
             return None
         total, n, c_w = claim.total(partial(self._slope_of_block, fit))
@@ -83,15 +83,15 @@ class CFU:
 
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
         """What a block of people adds, their weight, and the derivative of the first by the weights."""
-        weight, measure, w_A = self._weight(factual.block), claim.measure, claim.model_a.weights
+        weight, w_A = self._weight(factual.block), claim.model_a.weights
         features = claim.looks_at_features
         counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
         predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
-        assert slopes is not None and measure.slope is not None  # noqa: PT018
+        assert slopes is not None
         change = predicted - factual.predicted
-        g_eps, g_x = claim.view.gradients(counterfactual, (weight * measure.slope(change))[:, None] * slopes)
+        g_eps, g_x = claim.view.gradients(counterfactual, _slopes(claim, change, weight)[:, None] * slopes)
         c_w = weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_eps=g_eps, g_x=g_x)
-        return float(measure.each(change) @ weight), float(weight.sum()), c_w
+        return float(_sums(claim, change, weight)), float(weight.sum()), c_w
 
     def _of_all(self, claim: Claim, fits: Sequence[Fit], measure: Callable[[Array, Array], float]) -> Array:
         """A measure that needs everyone's change at once."""
@@ -109,6 +109,23 @@ class CFU:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+
+def _sums(claim: Claim, change: Array, weight: Array) -> Array:
+    """(...) what changes (..., r) add up to, of those who have any weight."""
+    if claim.cross is None:
+        return np.asarray(claim.measure.each(change) @ weight)
+    own = np.where(weight != 0, change, 0.0)
+    return np.asarray(np.einsum("...r,...r->...", own @ claim.cross, own))
+
+
+def _slopes(claim: Claim, change: Array, weight: Array) -> Array:
+    """(r,) derivatives of that sum."""
+    assert claim.measure.slope is not None
+    if claim.cross is None:
+        return np.asarray(weight * claim.measure.slope(change))
+    own = np.where(weight != 0, change, 0.0)
+    return np.where(weight != 0, claim.measure.slope(claim.cross @ own), 0.0)
 
 
 def evaluate_cfu(claim: Claim, P: Array) -> Evaluation:

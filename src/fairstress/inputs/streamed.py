@@ -23,14 +23,15 @@ from fairstress.inputs.intake import read_weights
 from fairstress.inputs.look import Look, look_at
 from fairstress.inputs.newcomers import code_attribute
 from fairstress.inputs.protected import ProtectedCoding
-from fairstress.inputs.rows import Array, Rows, Whole, distinct, repeat_often
-from fairstress.inputs.streams import Stream
+from fairstress.inputs.rows import BLOCK, Array, Rows, Whole, distinct, repeat_often
+from fairstress.inputs.streams import PIECE, Stream
 from fairstress.inputs.units import FeatureCoding
 from fairstress.summing import add_up, in_order
 
 T = TypeVar("T")
 
 MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
+AT_ONCE = 60  # copies of a batch: those read ahead, waiting and worked on, with what is made of their columns
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
@@ -64,14 +65,20 @@ class InBatches:
     """A stream, as `read_apart` asks for it."""
 
     stream: Stream
+    memory: int  # bytes that batches at work together may take
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that no column has."""
         self.stream.check(names)
 
+    def _pieces(self, names: Sequence[str]) -> Iterator[Any]:
+        """Some columns, piece by piece, as large as memory allows; the number of cores does not change them."""
+        blocks = self.memory // (8 * BLOCK * len(names) * AT_ONCE)
+        return self.stream.pieces(names, BLOCK * max(1, min(blocks, PIECE // BLOCK)))
+
     def look(self, names: Sequence[str]) -> Look:
         """A first look at all batches, in several threads."""
-        return add_up(in_order(lambda piece: look_at(piece, names), self.stream.pieces(names)))
+        return add_up(in_order(lambda piece: look_at(piece, names), self._pieces(names)))
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
@@ -82,7 +89,7 @@ class InBatches:
             found = counted.head(MOST_COUNTS + 1).collect().to_pandas()
             return found if len(found) <= MOST_COUNTS else None
         so_far = pd.DataFrame({name: [] for name in (*keys, COUNT)})
-        for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self.stream.pieces(names)):
+        for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self._pieces(names)):
             so_far = count_alike(pd.concat([so_far, counted]), keys, COUNT) if len(so_far) else counted
             if len(so_far) > MOST_COUNTS:
                 return None
@@ -90,7 +97,7 @@ class InBatches:
 
     def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Batches:
         """Everyone's rows, read and coded batch by batch."""
-        return Batches(partial(self.stream.pieces, names), code, n)
+        return Batches(partial(self._pieces, names), code, n)
 
 
 # ---------------------------------------------------------------- reading

@@ -17,7 +17,7 @@ from fairstress.errors import DataError, did_you_mean, show
 from fairstress.inputs.frames import check_unique, decoded
 from fairstress.inputs.rows import BLOCK
 
-PIECE = 16 * BLOCK  # rows that are worked on together
+PIECE = 16 * BLOCK  # rows that are worked on together, at most
 SUFFIXES = (".parquet", ".pq")
 
 _NEEDS_ARROW = (
@@ -34,7 +34,7 @@ class Stream:
     read: Callable[[Sequence[str], int], Iterator[Any]]  # some columns as pyarrow's batches of about so many rows
     lazy: Any = None  # what narwhals can count rows of without reading them into memory
 
-    def pieces(self, names: Sequence[str], size: int = PIECE) -> Iterator[Any]:
+    def pieces(self, names: Sequence[str], size: int) -> Iterator[Any]:
         """Hand out some columns as pyarrow tables of ``size`` rows, the last of fewer."""
         import pyarrow as pa
 

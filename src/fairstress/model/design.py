@@ -381,11 +381,15 @@ def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:
 
 
 def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:
-    weighted = Phi * weight[:, None]
-    X_weighted = X * weight[:, None]
-    return Moments(weighted.T @ Phi, weighted.T @ X, X.T @ X_weighted, X_weighted.sum(axis=0), float(weight.sum()))
+    d, M = Phi.shape[1], _cross_products(np.concatenate([Phi.T, X.T]).T, weight)  # a column's values side by side
+    return Moments(M[:d, :d], M[:d, d:], M[d:, d:], weight @ X, float(weight.sum()))
 
 
 def _outcome_moments(Phi: Array, block: Rows) -> Moments:
-    G = (Phi * block.weight[:, None]).T @ Phi
+    G = _cross_products(Phi, block.weight)
     return Moments(G, Phi.T @ block.y[:, None], block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
+
+
+def _cross_products(Z: Array, weight: Array) -> Array:
+    """``sum w z z'``; of a matrix with itself, where all weights are 1, only one half is worked out."""
+    return np.asarray(Z.T @ Z if (weight == 1).all() else (Z * weight[:, None]).T @ Z)

@@ -35,6 +35,7 @@ from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.arguments import flag, is_positive, share
 from fairstress.audit import Audit
 from fairstress.budgets import Budget, read_budget
+from fairstress.claim.build import Fitted
 from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.options import RESIDUALS, Search, read_search
@@ -241,10 +242,15 @@ def collect(
         comparison=comparison(fitted, curve, worst, found.breaking, steps),
         specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
         no_specification_checks="" if thorough else _NOT_ASKED,
-        diagnostics=audit.diagnostics(None if fitted.claim.is_slow else worst.correlation),
+        diagnostics=audit.diagnostics(worst.correlation if _tells_influence(fitted) else None),
         sharing=sharing,
         margins=_margins(fitted.table),
     )
+
+
+def _tells_influence(fitted: Fitted) -> bool:
+    """Whether leaving each person out can be tried: not where worlds are many, or people are not in memory."""
+    return not fitted.claim.is_slow and fitted.table.everyone is None
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:

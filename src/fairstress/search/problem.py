@@ -91,8 +91,7 @@ class Problem:
         claim, rows, system = self.claim, self.claim.rows, self.claim.system
         if isinstance(self.functional, OfFrame):
             return self
-        looked_at = claim.for_changes().rows if isinstance(self.functional, OF_PREDICTIONS) else rows
-        if looked_at.a.size > 2 * SAMPLE:
+        if self._n_looked_at > 2 * SAMPLE:
             rows = sample(rows, SAMPLE, rng)
         if isinstance(system, ThresholdSystem):
             system = system.on_sample(SAMPLE)
@@ -100,6 +99,14 @@ class Problem:
             return self
         coarse = claim.seen_through(system) if rows is claim.rows else replace(claim, rows=rows, system=system)
         return replace(self, claim=coarse, precision=1e-3)
+
+    @property
+    def _n_looked_at(self) -> int:
+        """How many rows one value takes."""
+        if not isinstance(self.functional, OF_PREDICTIONS):
+            return self.claim.rows.size
+        claims = [self.claim, *([self.functional.baseline] if isinstance(self.functional, RelativeCFU) else [])]
+        return max(claim.for_squares().rows.size for claim in claims)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

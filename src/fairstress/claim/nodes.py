@@ -1,0 +1,184 @@
+"""Everyone's squared changes from those of a few people.
+
+A change of prediction is a polynomial in a person's values, whatever Model B is. Within a group of the protected
+attribute it is known everywhere once it is known at as many people, the nodes, as its space has dimensions: with
+``l_i`` the polynomial that is 1 at node i and 0 at the others, ``change(x) = sum_i change_i l_i(x)``. So the sum of
+everyone's squares is ``change' Q change`` with ``Q = sum over people of weight l l'``, and after one pass over the
+rows CFU and its gradient cost the same for a thousand people as for a hundred million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairstress.claim.support import Support, change_support, grouping_columns
+from fairstress.inputs.rows import Array, IntArray, Rows, distinct, join
+from fairstress.model.design import Design
+from fairstress.model.predictor import AnyPredictor
+from fairstress.model.view import Lens
+
+WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
+MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
+LOOKED_AT = 2**22  # numbers among which a group's nodes are sought
+RANK = 1e-12  # below this, relative to the largest, a direction of the space does not show in the data
+TOLERANCE = 1e-10  # how far the space may miss a value of its basis, which lies within -1 and 1
+LARGEST = 1e4  # that some l may become for anyone: digits are lost by as much
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Space:
+    """Products of Legendre polynomials, which stay within -1 and 1 over the values seen."""
+
+    exponents: IntArray  # (t, p)
+    columns: list[int]  # (p,) of `_variables` that occur
+    middle: Array  # (p,)
+    half: Array  # (p,) of the range
+
+    @classmethod
+    def of(cls, support: Support, rows: Rows) -> _Space:
+        """Span all that the monomials do, whose divisors are among them."""
+        exponents = np.array(sorted(support), dtype=np.intp)
+        columns = np.flatnonzero(exponents.any(axis=0)).tolist()
+        values = _variables(rows)
+        low, high = (np.array([least(values[k]) for k in columns]) for least in (np.min, np.max))
+        half = (high - low) / 2
+        return cls(exponents[:, columns], columns, (low + high) / 2, np.where(half > 0, half, 1.0))
+
+    def values(self, rows: Rows) -> Array:
+        """(t, r) the basis at some rows."""
+        found, given = np.ones((len(self.exponents), rows.size)), _variables(rows)
+        for i, k in enumerate(self.columns):
+            powers = self.exponents[:, i]
+            at = np.polynomial.legendre.legvander((given[k] - self.middle[i]) / self.half[i], int(powers.max())).T
+            found *= at[powers]
+        return found
+
+
+def _variables(rows: Rows) -> list[Array]:
+    """Columns in the order of a support's exponents."""
+    return [*rows.x.T, rows.a, rows.a_cf]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """The nodes among people who share some values."""
+
+    key: tuple[float, ...]
+    rows: Rows  # (k,) nodes
+    Q: Array  # (t, k) directions of the space in which people differ
+    R: Array  # (k, k) the nodes along these
+
+    @classmethod
+    def of(cls, key: tuple[float, ...], space: _Space, rows: Rows) -> _Group:
+        """Choose rows far apart, one for each direction: pivots of a QR decomposition."""
+        from scipy import linalg  # takes long to import
+
+        decomposed: Any = linalg.qr(space.values(rows), mode="economic", pivoting=True)
+        Q, R, places = decomposed
+        size = np.abs(np.diag(R))
+        k = int((size > RANK * size[0]).sum())
+        return cls(key, rows.where(places[:k]), Q[:, :k], R[:k, :k])
+
+    def functions(self, F: Array) -> Array:
+        """(k, r) every l at people for whom the basis is F (t, r); NaN where the space misses them."""
+        from scipy import linalg
+
+        along = self.Q.T @ F
+        values = np.asarray(linalg.solve_triangular(self.R, along, check_finite=False))
+        missed = np.abs(values).max(axis=0, initial=0.0) > LARGEST
+        if self.Q.shape[0] > self.Q.shape[1]:  # in other directions nobody among those looked at differs
+            missed |= np.abs(F - self.Q @ along).max(axis=0, initial=0.0) > TOLERANCE
+        values[:, missed] = np.nan
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """A few people from whose changes everyone's follow."""
+
+    space: _Space
+    groups: tuple[_Group, ...]
+    keys: list[int]  # of `_variables`: what people of one group share
+
+    @classmethod
+    def of(
+        cls, rows: Rows, design: Design, view: Lens, predictor: AnyPredictor, differing: Collection[int]
+    ) -> Nodes | None:
+        """Choose nodes for a claim; None where they are hardly fewer, or changes are no polynomials."""
+        keys = [*(rows.x.shape[1] + i for i in (0, 1)), *grouping_columns(design)]
+        grouped = _count(rows, keys) <= MOST_GROUPS
+        if not grouped and (len(keys) > 2 or any(equation.levels for equation in design.equations)):
+            return None
+        support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=grouped)
+        if not support or len(support) > WORTH * rows.size:
+            return None
+        space, keys = _Space.of(support, rows), keys if grouped else []
+        groups = tuple(_Group.of(key, space, some) for key, some in _apart(rows, keys, len(support)))
+        found = cls(space, groups, keys)
+        return found if found.rows.size <= WORTH * rows.size else None
+
+    @property
+    def rows(self) -> Rows:
+        """The nodes, group by group."""
+        return join([group.rows for group in self.groups])
+
+    def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
+        """The nodes with what each stands for, and Q (k, k); None where someone's change does not follow."""
+        weight, cross = rows.total(self._of_block)
+        if not (np.isfinite(cross).all() and np.isfinite(weight).all()):
+            return None
+        nothing = np.zeros_like(weight)
+        return replace(self.rows, weight=weight, y=nothing, y_square=nothing), cross
+
+    def _of_block(self, block: Rows) -> tuple[Array, Array]:
+        """What a block adds to the nodes' weights and to Q."""
+        F, inside = self.space.values(block), _keys(block, self.keys)
+        sizes = np.cumsum([0, *(group.rows.size for group in self.groups)])
+        weight, cross = np.zeros(sizes[-1]), np.zeros((sizes[-1], sizes[-1]))
+        left = np.ones(block.size, dtype=bool)
+        for group, start, end in zip(self.groups, sizes[:-1], sizes[1:], strict=True):
+            own = (inside == np.array(group.key)[:, None]).all(axis=0)
+            values, w = group.functions(F[:, own]), block.weight[own]
+            weight[start:end] += values @ w
+            cross[start:end, start:end] += (values * w) @ values.T
+            left &= ~own
+        if left.any():  # of a group that nobody had seen
+            weight[:] = np.nan
+        return weight, cross
+
+
+def _keys(rows: Rows, keys: Sequence[int]) -> Array:
+    given = _variables(rows)
+    return np.array([given[k] for k in keys]).reshape(len(keys), rows.size)
+
+
+def _count(rows: Rows, keys: Sequence[int]) -> int:
+    """How many groups people fall into."""
+    given = _keys(rows, keys)
+    return int(distinct(given[0], given[1:].T)[0].size)
+
+
+def _apart(rows: Rows, keys: Sequence[int], size: int) -> list[tuple[tuple[float, ...], Rows]]:
+    """People by group, of many some, each with those whose values are the least and the greatest."""
+    given = _keys(rows, keys)
+    group = distinct(given[0], given[1:].T)[1] if len(keys) else np.zeros(rows.size, dtype=np.intp)
+    parts = []
+    for g in range(int(group.max()) + 1):
+        places = np.flatnonzero(group == g)
+        key = tuple(given[:, places[0]].tolist())
+        parts.append((key, rows.where(_some(rows, places, max(2 * size, LOOKED_AT // size)))))
+    return parts
+
+
+def _some(rows: Rows, places: IntArray, count: int) -> IntArray:
+    """At most so many of some places, the same each time."""
+    if places.size <= count:
+        return places
+    x = rows.x[places]
+    extreme = places[np.concatenate([x.argmin(axis=0), x.argmax(axis=0)])]
+    drawn = np.random.default_rng(0).choice(places, count, replace=False, shuffle=False)
+    return np.unique(np.concatenate([drawn, extreme])).astype(np.intp)
