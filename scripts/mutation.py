@@ -161,8 +161,8 @@ HEAD = """# Planted faults
 `{command}`: small faults planted in the rooms that compute, one at a time (an operator swapped, a constant changed, a
 sign lost, a bound off by one, a statement left out), drawn from all {all:,} that could be, some from each file. For
 each, the rooms' tests that reach its line are run, the {first} fastest first, then, if none fails, others of the same
-files for up to {beyond:.0f} seconds. A test counts only if it passes without the fault. A run that is stopped leaves a
-fair sample, since mutants of a room are tried in random order.
+files for up to {beyond:.0f} seconds. A test counts only if it passes without the fault. A run may be
+stopped: then not all that were drawn have been tried.
 
 A survivor is *equivalent* if no input can tell it from the original, and *tuning* if it changes only how long something
 takes, where it sets out, how it is split, what rounding hides, or where a limit lies that is a matter of judgement.
