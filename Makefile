@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo evidence fuzz test coverage lint types hooks test-torch test-compiled test-browser test-floors bench bench-compiled bench-search bench-large docs examples reference reference-r build clean
+.PHONY: demo evidence fuzz mutation test coverage lint types hooks test-torch test-compiled test-browser test-floors bench bench-compiled bench-search bench-large docs examples reference reference-r build clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -106,6 +106,11 @@ SECONDS ?= 60
 fuzz: $(INSTALLED)-fuzz
 	$(BIN)/python studies/fuzz.py --seconds $(SECONDS)
 
+# faults planted in the rooms that compute, a SHARE of those that could be; what was tried is not tried again; hours
+SHARE ?= 0.02
+mutation: $(INSTALLED)-test
+	$(BIN)/python scripts/mutation.py --share $(SHARE) --again
+
 # the source distribution and the wheel of a release, in dist/
 build: $(INSTALLED)-release
 	rm -rf dist
@@ -143,4 +148,4 @@ APT = { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $(1)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage .coverage.* dist site
+	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage .coverage.* .mutation dist site

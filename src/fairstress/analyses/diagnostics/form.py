@@ -54,7 +54,8 @@ def _richer(fitted: Fitted, equation: Equation) -> Equation | None:
 
 def _involves_protected(fitted: Fitted, sample: Sample, equation: Equation) -> Mask:
     """Which terms change with the protected attribute, all else as it is."""
-    rows, codes = sample.rows, fitted.table.protected.codes or (-1.0, 1.0)
+    rows = sample.rows
+    codes = fitted.table.protected.codes or (-1.0, 0.5)  # of a number, two whose powers all differ
     some = slice(0, 200)
     values = [equation.values(np.full(rows.a[some].size, code), rows.x[some]) for code in codes]
     return np.asarray(np.any([np.abs(v - values[0]).max(axis=0) > 0 for v in values], axis=0))
