@@ -228,6 +228,14 @@ class Claim:
             self._through[system] = other
         return self._through[system]
 
+    def on(self, rows: Rows, detail: Detail) -> Claim:
+        """The same claim about other rows; what hangs on weights alone is all that is new where they have others."""
+        other = replace(self, rows=rows, detail=detail)
+        if rows.x is self.rows.x:
+            self.for_squares()
+            other._alike[:], other._nodes[:] = self._alike, self._nodes
+        return other
+
     def reweighted(self, weight: Array, system: Likelihood) -> Claim:
         """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""
         self.for_squares()  # what does not depend on weights is found once

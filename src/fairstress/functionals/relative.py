@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class RelativeCFU:
         if known is None or known.rows is not claim.rows:
             if len(self._by_rows) >= KEPT:
                 self._by_rows.clear()
-            known = self._by_rows[id(claim.rows)] = replace(self.baseline, rows=claim.rows, detail=claim.detail)
+            known = self._by_rows[id(claim.rows)] = self.baseline.on(claim.rows, claim.detail)
         return known
 
     def __repr__(self) -> str:
