@@ -35,8 +35,10 @@ _given: list[int] = []  # the number that was set, if any
 def set_threads(count: int | None) -> None:
     """Say on how many cores sums over rows are worked out; the answers are the same, to the last digit, on any number.
 
-    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, all cores that the process
-    may use. Tables of up to some 65,000 distinct rows take one. Processes that ``n_jobs`` starts take one each.
+    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: numpy's short steps make
+    threads wait for each other, so that more of them can take longer. It is worth a try with the extra ``fast``, whose
+    compiled sweeps do not wait. Tables of up to some 65,000 distinct rows, and processes that ``n_jobs`` starts, take
+    one in any case.
 
     Parameters
     ----------
@@ -53,11 +55,11 @@ def set_threads(count: int | None) -> None:
 
 
 def n_threads() -> int:
-    """How many threads are meant: those set, those of the environment, or one for each core."""
+    """How many threads are meant: those set, those of the environment, or one."""
     if _given:
         return _given[0]
     words = os.environ.get(VARIABLE, "")
-    return _checked(int(words) if words.isdigit() else words, f"the environment's {VARIABLE}") if words else n_cores()
+    return _checked(int(words) if words.isdigit() else words, f"the environment's {VARIABLE}") if words else 1
 
 
 def n_cores() -> int:

@@ -22,6 +22,7 @@ from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
 
 WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
+FEW = 40  # monomials up to which a pass over people who are not in memory is worth while
 MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LOOKED_AT = 2**20  # numbers among which a group's nodes are sought
 KEPT = 2**22  # numbers of all l that are kept, 32 megabytes
@@ -118,7 +119,7 @@ class Nodes:
         if not grouped and (len(keys) > 2 or any(equation.levels for equation in design.equations)):
             return None
         support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=grouped)
-        if not support or len(support) > WORTH * rows.size:
+        if not support or len(support) > (WORTH * rows.size if rows.whole is None else FEW):
             return None
         space, keys = _Space.of(support, rows), keys if grouped else []
         groups = tuple(_Group.of(key, space, some) for key, some in _apart(rows, keys, len(support)))

@@ -121,7 +121,7 @@ class CFU:
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:
     """(...) what changes (..., r) add up to, of those who have any weight."""
     if claim.cross is None:
-        return np.asarray(claim.measure.each(change) @ weight)
+        return np.asarray(np.dot(claim.measure.each(change), weight))
     own = np.where(weight != 0, change, 0.0)
     return np.asarray(np.einsum("...r,...r->...", own @ claim.cross, own))
 

@@ -386,10 +386,13 @@ def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:
 
 
 def _outcome_moments(Phi: Array, block: Rows) -> Moments:
-    G = _cross_products(Phi, block.weight)
-    return Moments(G, Phi.T @ block.y[:, None], block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
+    G, C = _cross_products(Phi, block.weight), np.dot(Phi.T, block.y[:, None])
+    return Moments(G, C, block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
 
 
 def _cross_products(Z: Array, weight: Array) -> Array:
-    """``sum w z z'``; of a matrix with itself, where all weights are 1, only one half is worked out."""
-    return np.asarray(Z.T @ Z if (weight == 1).all() else (Z * weight[:, None]).T @ Z)
+    """``sum w z z'``; of a matrix with itself, where all weights are 1, only one half is worked out.
+
+    By ``np.dot``: where the result is small, ``@`` would keep other threads from working.
+    """
+    return np.asarray(np.dot(Z.T if (weight == 1).all() else (Z * weight[:, None]).T, Z))

@@ -88,9 +88,9 @@ class _PolynomialMove:
 
     def weighed(self, v: Array) -> Array:
         low, Z = self.low[0], self.standing.Z
-        C = low @ ((self.Z[0] - Z) * v).T
+        C = np.dot(low, ((self.Z[0] - Z) * v).T)  # not @, which would keep other threads waiting
         if len(low) > 1:
-            C[1:] += (low[1:] - self.standing.columns[1:]) @ (Z * v).T
+            C[1:] += np.dot(low[1:] - self.standing.columns[1:], (Z * v).T)
         return self.polynomial.from_inputs(C)
 
     def slopes(self, W: Array) -> Array:
@@ -117,7 +117,7 @@ class _PlainMove:
         return np.asarray(np.swapaxes(W, 1, 2) @ self.change)
 
     def weighed(self, v: Array) -> Array:
-        return np.asarray(self.change[0] @ v)
+        return np.asarray(np.dot(self.change[0], v))
 
     def slopes(self, W: Array) -> Array:
         return self.embedding.slopes(self.Z[0].T, self.phi[0].T, W)
