@@ -130,7 +130,9 @@ class Claim:
         if self.is_mixed or self.cross is not None or not self.measure.is_squared:
             return claim
         if not self._nodes:
-            self._nodes[:] = [Nodes.of(claim.rows, self.design, self.view, self.predictor, self.may_differ)]
+            # all equations: in replicates, and where people are left out, those that P leaves alone differ, too
+            differing = frozenset(range(len(self.design.equations)))
+            self._nodes[:] = [Nodes.of(claim.rows, self.design, self.view, self.predictor, differing)]
         nodes = self._nodes[0]
         if nodes is None:
             return claim

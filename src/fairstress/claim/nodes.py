@@ -9,7 +9,7 @@ rows CFU and its gradient cost the same for a thousand people as for a hundred m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,7 +111,7 @@ class Nodes:
 
     @classmethod
     def of(
-        cls, rows: Rows, design: Design, view: Lens, predictor: AnyPredictor, differing: Collection[int]
+        cls, rows: Rows, design: Design, view: Lens, predictor: AnyPredictor, differing: frozenset[int]
     ) -> Nodes | None:
         """Choose nodes for a claim; None where they are hardly fewer, or changes are no polynomials."""
         keys = [*(rows.x.shape[1] + i for i in (0, 1)), *grouping_columns(design)]

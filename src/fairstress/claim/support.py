@@ -8,8 +8,9 @@ of products, and what is left after subtraction has at least one factor d.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fairstress.model.design import Design, Equation
 from fairstress.model.embedding import Exponents, Polynomial
@@ -19,21 +20,37 @@ from fairstress.model.view import Lens, RawColumns, View
 Support = frozenset[Exponents]  # monomials, by the exponents of each feature, of A and of its counterfactual value
 
 MOST = 200  # monomials that are still worth while
-MOST_PRODUCTS = 100_000  # that are written down on the way
+MOST_PRODUCTS = 20_000  # that are written down on the way
 
 NOTHING: Support = frozenset()
 
 
 def change_support(
-    design: Design, view: Lens, predictor: AnyPredictor, differing: Collection[int], width: int, *, grouped: bool
+    design: Design, view: Lens, predictor: AnyPredictor, differing: frozenset[int], width: int, *, grouped: bool
 ) -> Support | None:
     """Monomials of which predictions' changes are made, with all their divisors; None: too many, or no polynomial.
 
     Weights of the equations in ``differing`` may be any. People have ``width`` features; where they are ``grouped`` by
     A and by levels of features, these count as constants.
     """
-    if not (_is_polynomial(view, predictor) and all(isinstance(e.embedding, Polynomial) for e in design.equations)):
+    if not isinstance(predictor, PolynomialPredictor) or predictor.is_logistic:
         return None
+    if not isinstance(view, View | RawColumns) or not _shows_all(view):
+        return None
+    if not all(isinstance(equation.embedding, Polynomial) for equation in design.equations):
+        return None
+    return _found(design, view, predictor, differing, width, grouped)
+
+
+@lru_cache(maxsize=64)  # claims about samples of people ask for the same again
+def _found(
+    design: Design,
+    view: View | RawColumns,
+    predictor: PolynomialPredictor,
+    differing: frozenset[int],
+    width: int,
+    grouped: bool,
+) -> Support | None:
     try:
         walk = _Walk.along(design, width, grouped=grouped)
         return _with_divisors(walk.of_prediction(view, predictor, differing))
@@ -41,18 +58,14 @@ def change_support(
         return None
 
 
+def _shows_all(view: View | RawColumns) -> bool:
+    """Whether a predictor is shown all residuals, or all features, as they are."""
+    return view.all_residuals if isinstance(view, View) else view.sources is None and not view.others
+
+
 def grouping_columns(design: Design) -> list[int]:
     """Features that some equation looks at level by level."""
     return sorted({k for equation in design.equations for k, level in equation.sources if level is not None})
-
-
-def _is_polynomial(view: Lens, predictor: AnyPredictor) -> bool:
-    """Whether predictions are polynomials in all features or in all residuals."""
-    if not isinstance(predictor, PolynomialPredictor) or predictor.is_logistic:
-        return False
-    if isinstance(view, RawColumns):
-        return view.sources is None and not view.others
-    return isinstance(view, View) and view.all_residuals
 
 
 class _TooManyError(Exception):
@@ -94,13 +107,14 @@ class _Walk:
             walk.features[equation.column] = _Input(own, change)
         return walk
 
-    def of_prediction(self, view: Lens, predictor: AnyPredictor, differing: Collection[int]) -> Support:
+    def of_prediction(
+        self, view: View | RawColumns, predictor: PolynomialPredictor, differing: frozenset[int]
+    ) -> Support:
         """What the change of a prediction is made of."""
-        assert isinstance(predictor, PolynomialPredictor)
         inputs = list(self.features)
         if isinstance(view, RawColumns):
             inputs = [self.protected] * len(view.levels) + inputs
-        elif isinstance(view, View):
+        else:
             for j, equation in enumerate(view.design.equations):
                 own = self.residuals[j]
                 inputs[equation.column] = own if j in differing else own.still()
