@@ -17,6 +17,7 @@ from fairstress.report.html.page import render_page, shown
 from fairstress.report.json import report_results
 from fairstress.report.text.plain import first_screen
 from fairstress.report.text.said import as_text
+from fairstress.report.text.words import Words
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "fairstress"
@@ -252,3 +253,11 @@ def test_phrases_that_nobody_would_say_are_gone(demonstration, law):
     texts += [flat(file.read_text(encoding="utf-8")) for file in files]
     assert len(files) > 150
     assert [phrase for phrase in GONE for text in texts if phrase.lower() in text.lower()] == []
+
+
+@pytest.mark.parametrize(
+    ("level", "people", "said"),
+    [(0, "students", "the group 0"), ("1", "towns", "the group 1"), ("White", "students", "White students")],
+)
+def test_a_level_that_is_a_number_does_not_read_as_a_count(level, people, said):
+    assert as_text(Words({"wording": {"people": people}}).group({"group": level})) == said

@@ -118,11 +118,13 @@ class Words:
         return measure not in CHANGES and not measure.endswith("quantile")
 
     def group(self, one: Content) -> str:
-        """The people of a group; without a word for people the level's name alone would be no noun."""
+        """The people of a group; without a word for people a level's name is no noun, and a number reads as a count."""
         if one["group"] == "everyone":
             return name(one["group"])
         own = self.r["wording"]["people"]
-        return f"the group {name(one['group'])}" if own == "people" else f"{name(one['group'])} {name(own)}"
+        if own == "people" or not str(one["group"])[:1].isalpha():
+            return f"the group {name(one['group'])}"
+        return f"{name(one['group'])} {name(own)}"
 
     @property
     def ends(self) -> str:
