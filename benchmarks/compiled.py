@@ -73,7 +73,7 @@ def sweeps(claim: Claim) -> dict[str, Callable[[], Any]]:
     P = [np.eye(m) + rho * (1 - np.eye(m)) for rho in np.linspace(0.05, 0.4, VERSIONS)]
     versions = fits(claim, np.array(P), check_minima=False)
     return {
-        "with gradient": partial(CFU().value_and_slope, claim, versions[0]),
+        "with gradient": partial(CFU().values_and_slopes, claim, versions[:1]),
         "values": lambda: (CFU().values(claim, versions),),
     }
 

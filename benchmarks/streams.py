@@ -91,7 +91,7 @@ def audit(folder: Path) -> dict[str, float]:
         "a plain read": lambda: plain_read(folder),
         "reading and coding": lambda: claim.everyone.total(lambda block: block.n),
         "a pass for moments": lambda: structural_moments(claim.everyone, claim.design.equations),
-        "a pass for CFU and gradient": lambda: CFU().value_and_slope(claim, fit),
+        "a pass for CFU and gradient": lambda: CFU().values_and_slopes(claim, [fit]),
     }
     with one_thread:
         return {what: min(timed(what, step)[1] for _ in range(3)) for what, step in passes.items()}

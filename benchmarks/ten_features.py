@@ -17,7 +17,7 @@ import fairstress as fs
 
 MOST_SECONDS = 180
 ROWS = 20_000
-PARTS = ("fit_many", "value_and_slope", "correlation_gradient", "scan", "extremes", "_quadratic", "climb")
+PARTS = ("fit_many", "values_and_slopes", "correlation_gradients", "scan", "extremes", "_quadratic", "climb")
 
 
 def make_audit() -> fs.Audit:

@@ -50,7 +50,7 @@ def passes(rows: int) -> dict[str, Callable[[], Any]]:
     return {
         "moments": lambda: structural_moments(claim.everyone, claim.design.equations).G,
         "threshold": lambda: system.objective(z, at)[2],
-        "sweep": lambda: CFU().value_and_slope(claim, fit),
+        "sweep": lambda: CFU().values_and_slopes(claim, [fit]),
     }
 
 

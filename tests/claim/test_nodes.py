@@ -79,7 +79,7 @@ def test_equations_that_p_leaves_alone_may_differ_too():
     few, all_ = (CFU().values(one, [shaken])[0] for one in (claim, everyone(claim)))
     assert few == pytest.approx(all_, rel=1e-11)
     claim = replace(claim, tied=None)
-    few, all_ = (CFU().value_and_slope(one, shaken) for one in (claim, everyone(claim)))
+    few, all_ = (CFU().values_and_slopes(one, [shaken]) for one in (claim, everyone(claim)))
     np.testing.assert_allclose(few[1], all_[1], rtol=1e-8, atol=1e-11 * abs(all_[1]).max())
 
 

@@ -133,7 +133,7 @@ def test_a_functional_has_a_derivative_exactly_where_it_says_so(options):
     claim, moves = audit.fitted.claim, {}
     for name, ask in QUESTIONS.items():
         functional = ask(audit)
-        moves[name] = functional.value_and_slope(claim, claim.model_a) is not None
+        moves[name] = functional.values_and_slopes(claim, [claim.model_a]) is not None
         assert functional.has_slope(claim) is moves[name]
         assert (evaluate(claim, P, functional, gradient=True).gradient is not None) is moves[name]
         assert repr(functional) == f"<{functional.name}>"
@@ -144,7 +144,7 @@ def test_a_functional_has_a_derivative_exactly_where_it_says_so(options):
 def test_a_function_of_the_frame_has_no_derivative(linear):
     functional = read_functional(linear.fitted, lambda frame: float(frame["ugpa"].mean()))
     claim = linear.fitted.claim
-    assert functional.value_and_slope(claim, claim.model_a) is None
+    assert functional.values_and_slopes(claim, [claim.model_a]) is None
     assert evaluate(claim, np.eye(2), functional, gradient=True).gradient is None
 
 

@@ -29,10 +29,25 @@ def test_lower_monomials_tell_how_all_terms_change(degree, many, monkeypatch):
     change, d = embedding.values(Z_cf) - embedding.values(Z), len(embedding.terms)
     move, W = Standing.at(embedding, Z).to(Z_cf), rng.standard_normal((G, d, K))
     np.testing.assert_allclose(move.times(W), np.swapaxes(change @ W, 1, 2), rtol=1e-12, atol=1e-12)
-    v = rng.standard_normal(R)
-    np.testing.assert_allclose(move.weighed(v), change[0].T @ v, rtol=1e-12, atol=1e-12)
-    slopes = embedding.slopes(Z_cf[0], embedding.values(Z_cf[0]), W[0])
-    np.testing.assert_array_equal(move.slopes(W[0]), slopes)
+    v = rng.standard_normal((G, R))
+    expected = np.einsum("grd,gr->gd", change, v)
+    np.testing.assert_allclose(move.weighed(v), expected, rtol=1e-12, atol=1e-12)
+    for g in range(G):
+        slopes = embedding.slopes(Z_cf[g], embedding.values(Z_cf[g]), W[g])
+        np.testing.assert_array_equal(move.slopes(W)[g], slopes)
+
+
+@pytest.mark.parametrize("many", [0, 99], ids=["lower monomials", "all terms"])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_worlds_that_agree_on_inputs_need_these_only_once(degree, many, monkeypatch):
+    monkeypatch.setattr(moves, "MANY", many)
+    rng, embedding = np.random.default_rng(degree), Polynomial.of(INPUTS, degree)
+    Z, Z_cf = worlds(rng)
+    shared, v = Z_cf[:1], rng.standard_normal((G, R))
+    W, standing = rng.standard_normal((G, len(embedding.terms), K)), Standing.at(embedding, Z)
+    once, repeated = standing.to(shared), standing.to(np.repeat(shared, G, axis=0))
+    np.testing.assert_allclose(once.weighed(v), repeated.weighed(v), rtol=1e-13)
+    np.testing.assert_array_equal(once.slopes(W), repeated.slopes(W))
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
@@ -48,9 +63,11 @@ def test_any_other_embedding_changes_by_its_terms():
     embedding = ByGroup(Polynomial.of(INPUTS[1:], 2), (-1.0, 1.0), ("no", "yes"))
     Z, Z_cf = worlds(rng)
     change, move = embedding.values(Z_cf) - embedding.values(Z), Standing.at(embedding, Z).to(Z_cf)
-    W, v = rng.standard_normal((G, len(embedding.terms), K)), rng.standard_normal(R)
+    W, v = rng.standard_normal((G, len(embedding.terms), K)), rng.standard_normal((G, R))
     np.testing.assert_allclose(move.times(W), np.swapaxes(change @ W, 1, 2), rtol=1e-12)
-    np.testing.assert_allclose(move.weighed(v), change[0].T @ v, rtol=1e-12)
+    np.testing.assert_allclose(move.weighed(v), np.einsum("grd,gr->gd", change, v), rtol=1e-12)
+    slopes = [embedding.slopes(Z_cf[g], embedding.values(Z_cf[g]), W[g]) for g in range(G)]
+    np.testing.assert_array_equal(move.slopes(W), slopes)
 
 
 @pytest.mark.parametrize("many", [0, 99], ids=["lower monomials", "all terms"])

@@ -212,13 +212,18 @@ class Claim:
         return not isinstance(self.view, View)
 
     def side_by_side(
-        self, fits: Sequence[Fit], factual: FactualBlock, *, features: bool = True
+        self,
+        fits: Sequence[Fit],
+        factual: FactualBlock,
+        *,
+        features: bool = True,
+        differing: Collection[int] | None = None,
     ) -> Iterator[tuple[slice, Worlds]]:
-        """Walk through the worlds of many versions of Model B, as many at once as fit into a core's cache."""
+        """Walk through the `worlds` of many versions of Model B, as many at once as fit into a core's cache."""
         size = 1 if self.is_mixed else max(1, BATCH // max(1, factual.block.x.size))
         for start in range(0, len(fits), size):
             some = slice(start, start + size)
-            yield some, self.worlds(fits[some], factual, features=features)
+            yield some, self.worlds(fits[some], factual, features=features, differing=differing)
 
     def seen_through(self, system: Likelihood) -> Claim:
         """The same claim on the same people where Model B is fitted as another system says; made once for each."""

@@ -77,15 +77,15 @@ class Functional(Protocol):
         """
         ...
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
-        """The number for a Gaussian Model B and its derivative by its weights (D,); None where it has no derivative.
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array] | None:
+        """(g,) the number for each Gaussian Model B, and its derivatives (g, D) by the weights; None without any.
 
         Parameters
         ----------
         claim
             What is put to the test.
-        fit
-            Model B.
+        fits
+            The g versions of Model B.
         """
         ...
 
@@ -128,14 +128,14 @@ def _values(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list
 def _with_gradients(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list[Evaluation]:
     """The functional with its derivatives by P, where it has any."""
     system = claim.system
-    if not functional.has_slope(claim):
-        return _values(claim, fitted, functional)
-    if isinstance(system, MixedSystem):
+    if isinstance(system, MixedSystem) and functional.has_slope(claim):
         values = zip(functional.values(claim, fitted).tolist(), fitted, strict=True)
         return [Evaluation(v, fit, _mixed_gradient(claim, system, functional, fit, v)) for v, fit in values]
-    found = [both for fit in fitted if (both := functional.value_and_slope(claim, fit)) is not None]
-    gradients = system.correlation_gradients(fitted, np.array([slope for _, slope in found]))
-    return [Evaluation(both[0], *more) for both, *more in zip(found, fitted, gradients, strict=True)]
+    found = None if isinstance(system, MixedSystem) else functional.values_and_slopes(claim, fitted)
+    if found is None:
+        return _values(claim, fitted, functional)
+    gradients = system.correlation_gradients(fitted, found[1])
+    return [Evaluation(*both) for both in zip(found[0].tolist(), fitted, gradients, strict=True)]
 
 
 def _mixed_gradient(claim: Claim, system: MixedSystem, functional: Functional, fit: Fit, value: float) -> Array:

@@ -77,28 +77,29 @@ class CFU:
         smooth = claim.predictor.gradient != NO_GRADIENT and not claim.draws_worlds
         return claim.measure.slope is not None and smooth
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array] | None:
         """Back through predictions and counterfactuals to the weights; None without slopes of predictor or measure."""
         claim = claim.for_squares()
         if not self.has_slope(claim):
             return None
-        total, n, c_w = claim.total(partial(self._slope_of_block, fit))
-        return total / n, c_w / n
+        totals, n, c_w = claim.total(partial(self._slopes_of_block, fits))
+        return totals / n, c_w / n
 
-    def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
-        """What a block of people adds, their weight, and the derivative of the first by the weights."""
-        weight, w_A = self._weight(factual.block), claim.model_a.weights
+    def _slopes_of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float, Array]:
+        """What a block of people adds for each fit, their weight, and derivatives of the first by the weights."""
+        weight, w_B = self._weight(factual.block), np.array([fit.weights for fit in fits])
         if fast := compiled(claim):
-            total, c_w = fast.value_and_slope(fit, factual, weight)
-            return total, float(weight.sum()), c_w
-        features = claim.looks_at_features
-        counterfactual = claim.worlds([fit], factual, features=features, differing=claim.may_differ)
-        predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(counterfactual)[0])
-        assert slopes is not None
-        change = predicted - factual.predicted
-        g_eps, g_x = claim.view.gradients(counterfactual, _slopes(claim, change, weight)[:, None] * slopes)
-        c_w = weight_gradient(claim.design, w_A, fit.weights, counterfactual, g_eps=g_eps, g_x=g_x)
-        return float(_sums(claim, change, weight)), float(weight.sum()), c_w
+            totals, c_w = fast.values_and_slopes(fits, factual, weight)
+            return totals, float(weight.sum()), c_w
+        totals, c_w, features = np.empty(len(fits)), np.empty_like(w_B), claim.looks_at_features
+        for some, worlds in claim.side_by_side(fits, factual, features=features, differing=claim.may_differ):
+            predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(worlds))
+            assert slopes is not None
+            change = predicted - factual.predicted
+            g_eps, g_x = claim.view.gradients(worlds, _slopes(claim, change, weight)[..., None] * slopes)
+            totals[some] = _sums(claim, change, weight)
+            c_w[some] = weight_gradient(claim.design, claim.model_a.weights, w_B[some], worlds, g_eps=g_eps, g_x=g_x)
+        return totals, float(weight.sum()), c_w
 
     def _of_all(self, claim: Claim, fits: Sequence[Fit], measure: Callable[[Array, Array], float]) -> Array:
         """A measure that needs everyone's change at once."""
@@ -127,12 +128,12 @@ def _sums(claim: Claim, change: Array, weight: Array) -> Array:
 
 
 def _slopes(claim: Claim, change: Array, weight: Array) -> Array:
-    """(r,) derivatives of that sum."""
+    """(..., r) derivatives of these sums."""
     assert claim.measure.slope is not None
     if claim.cross is None:
         return np.asarray(weight * claim.measure.slope(change))
     own = np.where(weight != 0, change, 0.0)
-    return np.where(weight != 0, claim.measure.slope(claim.cross @ own), 0.0)
+    return np.where(weight != 0, claim.measure.slope(own @ claim.cross), 0.0)
 
 
 def evaluate_cfu(claim: Claim, P: Array) -> Evaluation:

@@ -85,13 +85,14 @@ class Compiled:
         given = self._given(self.claim.differing(w_B), factual, weight)
         return np.asarray(self.kernel.values(*given, np.array([self._all_weights(fit) for fit in fits])))
 
-    def value_and_slope(self, fit: Fit, factual: FactualBlock, weight: Array) -> tuple[float, Array]:
-        """The sum for one version of Model B, and its derivative by the weights."""
-        given = self._given(self.claim.may_differ, factual, weight)
-        total, slope = self.kernel.value_and_slope(*given, self._all_weights(fit))
-        c_w, D = np.zeros_like(fit.weights), self.claim.design.feature_of.size
-        c_w[:D] = slope[:D]
-        return float(total), c_w
+    def values_and_slopes(self, fits: Sequence[Fit], factual: FactualBlock, weight: Array) -> tuple[Array, Array]:
+        """(g,) the sums for versions of Model B, and their derivatives (g, D) by the weights."""
+        given, D = self._given(self.claim.may_differ, factual, weight), self.claim.design.feature_of.size
+        totals, c_w = np.empty(len(fits)), np.zeros((len(fits), fits[0].weights.size))
+        for i, fit in enumerate(fits):
+            totals[i], slope = self.kernel.value_and_slope(*given, self._all_weights(fit))
+            c_w[i, :D] = slope[:D]
+        return totals, c_w
 
     def _given(self, differing: Collection[int], factual: FactualBlock, weight: Array) -> tuple[Any, ...]:
         """What the kernel is given beside weights of Model B."""

@@ -50,7 +50,7 @@ class Flips:
         """Never: a share of people moves in steps."""
         return False
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> None:
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> None:
         """No derivative."""
         return
 

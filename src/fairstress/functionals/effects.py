@@ -60,22 +60,24 @@ class MeanEffect:
         """Unless worlds are drawn."""
         return not claim.draws_worlds
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
-        """The derivative flows through the counterfactual feature alone."""
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
+        """Derivatives flow through the counterfactual feature alone."""
         claim = self._along(claim)
-        total, c_w = claim.total(partial(self._slope_of_block, fit))
+        totals, c_w = claim.total(partial(self._slopes_of_block, fits))
         n = self._people(claim)
-        return self._scale * total / n, self._scale * c_w / n
+        return self._scale * totals / n, self._scale * c_w / n
 
-    def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, Array]:
-        """What a block of people adds, and its derivative by the weights."""
-        x, weight = factual.block.x, self.weight(factual.block)
-        counterfactual = claim.worlds([fit], factual, differing=claim.may_differ)
-        x_cf = counterfactual.x_cf[0, :, self.column]
-        g = np.zeros_like(x)
-        g[:, self.column] = weight * self._slope(x_cf)
-        c_w = weight_gradient(claim.design, claim.model_a.weights, fit.weights, counterfactual, g_x=g)
-        return float((self._value(x_cf) - self._value(x[:, self.column])) @ weight), c_w
+    def _slopes_of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, Array]:
+        """What a block of people adds for each fit, and derivatives by the weights."""
+        x, weight = self._value(factual.block.x[:, self.column]), self.weight(factual.block)
+        w_B = np.array([fit.weights for fit in fits])
+        totals, c_w = np.empty(len(fits)), np.empty_like(w_B)
+        for some, worlds in claim.side_by_side(fits, factual, differing=claim.may_differ):
+            x_cf, g = worlds.x_cf[..., self.column], np.zeros_like(worlds.x_cf)
+            g[..., self.column] = weight * self._slope(x_cf)
+            totals[some] = (self._value(x_cf) - x) @ weight
+            c_w[some] = weight_gradient(claim.design, claim.model_a.weights, w_B[some], worlds, g_x=g)
+        return totals, c_w
 
     def _people(self, claim: Claim) -> float:
         """How many people a claim's rows stand for."""
@@ -121,9 +123,9 @@ class Linear:
         """Always."""
         return True
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
         """The function and its constant derivative."""
-        return float(fit.weights @ self.slope), self.slope
+        return self.values(claim, fits), np.tile(self.slope, (len(fits), 1))
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -145,10 +147,10 @@ class Difference:
         """Where the first has one."""
         return self.first.has_slope(claim)
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array]:
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
         """First less second, and the same of their derivatives."""
-        (a, slope), (b, other) = (part.value_and_slope(claim, fit) for part in (self.first, self.second))
-        return a - b, slope - other
+        (a, slopes), (b, others) = (part.values_and_slopes(claim, fits) for part in (self.first, self.second))
+        return a - b, slopes - others
 
     def __repr__(self) -> str:
         return f"<{self.name}>"

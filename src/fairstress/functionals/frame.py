@@ -47,7 +47,7 @@ class OfFrame:
         """Never."""
         return False
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> None:
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> None:
         """No derivative."""
         return
 

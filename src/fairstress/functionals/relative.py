@@ -32,9 +32,9 @@ class RelativeCFU:
         """Whether both claims have one."""
         return CFU().has_slope(claim) and CFU().has_slope(self.baseline)
 
-    def value_and_slope(self, claim: Claim, fit: Fit) -> tuple[float, Array] | None:
-        """CFU less the baseline's, with its derivative, where both have one."""
-        ours, theirs = (CFU().value_and_slope(one, fit) for one in (claim, self._on(claim)))
+    def values_and_slopes(self, claim: Claim, fits: Sequence[Fit]) -> tuple[Array, Array] | None:
+        """CFU less the baseline's, with its derivatives, where both have one."""
+        ours, theirs = (CFU().values_and_slopes(one, fits) for one in (claim, self._on(claim)))
         return None if ours is None or theirs is None else (ours[0] - theirs[0], ours[1] - theirs[1])
 
     def _on(self, claim: Claim) -> Claim:

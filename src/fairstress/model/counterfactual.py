@@ -180,23 +180,25 @@ def weight_gradient(
     g_eps: Array | None = None,
     g_x: Array | None = None,
 ) -> Array:
-    """Pull gradients (r, m) in the false residuals and the features back to the weights w_B (D,) of the first world.
+    """Pull gradients (g, r, m) in the false residuals and the features back to the weights w_B (g, D), as (g, D).
 
     `worlds` in reverse, with g the gradient in eps' and h that in x':
     ``xbar_j = h_j + g_j + sum over children c of (xbar_c w_B,c - g_c w_A,c)' dphi_c/dx_j``, and
     ``d/dw_j = sum_i (phi'_ij - phi_ij) xbar_ij``.
     """
-    g = np.zeros_like(counterfactual.factual.eps) if g_eps is None else g_eps
-    x_bar = np.array(g if g_x is None else g + g_x, order="F")
-    c_w = np.zeros(w_B.size)
+    given = [np.moveaxis(part, -1, 0) for part in (g_eps, g_x) if part is not None]  # each feature's side by side
+    g = np.zeros_like(given[0]) if g_eps is None else given[0]
+    x_bar = np.array(given[0] if len(given) == 1 else given[0] + given[1], order="C")
+    c_w = np.zeros(w_B.shape)
     columns = {design.equations[j].column for j in counterfactual.moves}
     for j in reversed(counterfactual.moves):
         equation, where = design.equations[j], design.slices[j]
         own, move = equation.column, counterfactual.moves[j]
-        c_w[where] = move.weighed(x_bar[:, own])
+        c_w[:, where] = move.weighed(x_bar[own])
         moving = [(position, k) for position, k in equation.unfair if k in columns]
         if moving:
-            slopes = move.slopes(np.column_stack([w_B[where], w_A[where]]))[:, equation.n_protected :]
+            both = np.stack([w_B[:, where], np.broadcast_to(w_A[where], w_B[:, where].shape)], axis=2)
+            slopes = move.slopes(both)[:, :, equation.n_protected :]
             for position, k in moving:
-                x_bar[:, k] += x_bar[:, own] * slopes[:, position, 0] - g[:, own] * slopes[:, position, 1]
+                x_bar[k] += x_bar[own] * slopes[:, :, position, 0] - g[own] * slopes[:, :, position, 1]
     return c_w

@@ -21,6 +21,7 @@ from fairstress.model.embedding import (
     constant_columns,
     has_levels,
     make_embedding,
+    slopes_in_worlds,
 )
 from fairstress.model.size import FEWER_TERMS, MANY_TERMS, MOST_TERMS, Offer
 
@@ -135,9 +136,10 @@ class Equation:
         """Columns ``phi_j`` for x (..., r, m), as (..., r, d)."""
         return self.embedding.values(self.inputs(a, x, along_fair))
 
-    def slopes(self, a: Any, x: Array, along_fair: Rows, phi: Array, W: Array) -> Array:
-        """Derivatives of ``phi_j' w`` by the parents that are features, per column of ``W``, as (r, parents, k)."""
-        return self.embedding.slopes(self.inputs(a, x, along_fair), phi, W)[:, self.n_protected :]
+    def slopes(self, a: Any, x: Array, along_fair: Rows, phi: Array, w: Array) -> Array:
+        """Derivatives of ``phi_j' w`` by the parents that are features, for x (g, r, m), as (g, r, parents)."""
+        inputs = self.inputs(a, x, along_fair)
+        return slopes_in_worlds(self.embedding, inputs, phi, w[None, :, None])[:, :, self.n_protected :, 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

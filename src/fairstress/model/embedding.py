@@ -96,6 +96,18 @@ class ByGroup:
         return slopes
 
 
+def slopes_in_worlds(embedding: Embedding, Z: Array, phi: Array, W: Array) -> Array:
+    """`Embedding.slopes` in g worlds: inputs (g, r, p), columns (g, r, d) and weights (g, d, k), as (g, r, p, k).
+
+    Inputs and columns that all worlds share may come once.
+    """
+    if isinstance(embedding, Polynomial):
+        return embedding.slopes(Z, phi, W)
+    g = max(len(Z), len(W))
+    parts = (np.broadcast_to(part, (g, *part.shape[1:])) for part in (Z, phi, W))
+    return np.stack([embedding.slopes(*one) for one in zip(*parts, strict=True)])
+
+
 def constant_columns(embedding: Embedding) -> tuple[int, ...]:
     """Which columns are constants: the first, or one for each level of the protected attribute."""
     return embedding.constants if isinstance(embedding, ByGroup) else (0,)
@@ -208,8 +220,8 @@ class Polynomial:
         return M
 
     def from_inputs(self, C: Array) -> Array:
-        """(d,) what belongs to each column, of what belongs to lower columns times inputs (n, p); the constant: 0."""
-        return np.concatenate([[0.0], C[self._made_of]])
+        """(..., d) what belongs to each column, of what belongs to lower ones times inputs (..., n, p); the constant: 0."""
+        return np.concatenate([np.zeros((*C.shape[:-2], 1)), C[..., *self._made_of]], axis=-1)
 
     def dot(self, Z: Array, w: Array) -> Array:
         """``phi(z)'w`` for inputs (..., r, p), without all columns being written down."""
@@ -224,11 +236,13 @@ class Polynomial:
         return len(self._derivatives[0]) if self._derivatives else 1
 
     def slopes(self, Z: Array, phi: Array, W: Array) -> Array:
-        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (d, k), as (r, p, k)."""
-        derivatives = np.empty((Z.shape[1], W.shape[1], Z.shape[0]))
-        for k, D in enumerate(self._derivatives):
-            np.matmul((D @ W).T, phi[:, : len(D)].T, out=derivatives[k])
-        return derivatives.transpose(2, 0, 1)
+        """Derivatives of ``phi(z)' w`` with respect to z, for each column w of ``W`` (..., d, k), as (..., r, p, k)."""
+        p, k, n = len(self._derivatives), W.shape[-1], self.n_lower
+        if not p:
+            return np.zeros((*Z.shape[:-1], 0, k))
+        M = np.stack([np.swapaxes(D @ W, -1, -2) for D in self._derivatives], axis=-3)
+        made = M.reshape(*M.shape[:-3], p * k, n) @ np.swapaxes(phi[..., :n], -1, -2)
+        return np.moveaxis(made.reshape(*made.shape[:-2], p, k, made.shape[-1]), -1, -3)
 
 
 def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:

@@ -103,7 +103,7 @@ class System:
 
     def correlation_gradients(self, fits: Sequence[Fit], c_w: Array) -> Array:
         """(g, m, m) derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights."""
-        return np.array([correlation_gradient(self, one, c) for one, c in zip(fits, c_w, strict=True)])
+        return correlation_gradients(self, fits, c_w)
 
     def adjoint(self, fitted: Fit, c_w: Array) -> tuple[Array, Array]:
         """Solve ``F_zz v = (c_w, 0)`` for z = (w, t) at a fit; v by weights and by log scales."""
@@ -253,32 +253,42 @@ def penalty_is_light(system: System) -> bool:
     return known
 
 
-def correlation_gradient(system: System, fitted: Fit, c_w: Array) -> Array:
-    """Derivative by P of a functional with gradient ``c_w`` in the weights, through the optimum of the fit.
+def correlation_gradients(system: System, fits: Sequence[Fit], c_w: Array) -> Array:
+    """Derivatives by P of functionals with gradients ``c_w`` (g, D) in the weights, through the optima of the fits.
 
     Solves ``F_zz v = (c_w, 0)`` for z = (w, t); then ``B_jk = -2 sum_{d in j} v_d Q_dk - 2 v_t[j] R_jk`` and the
     derivative is ``P^-1 (u B u) P^-1`` with u = 1/sigma. A pair's derivative is the sum of its two entries.
     """
-    b, m = system.feature_of, system.moments.S.shape[0]
-    P_inverse = _inverse(fitted.correlation)
-    point = _profile(system, P_inverse[None], fitted.log_scales[None])
-    Q, R, u = point.Q[0], point.R[0], np.exp(-fitted.log_scales)
+    P_inverse = _inverse(np.array([one.correlation for one in fits]))
+    point = _profile(system, P_inverse, np.array([one.log_scales for one in fits]))
     v_w, v_t = _solve_at(system, point, c_w)
-    B = -2 * np.stack([v_w[b == j] @ Q[b == j] for j in range(m)]) - 2 * v_t[:, None] * R
-    return np.asarray(P_inverse @ (u[:, None] * B * u) @ P_inverse)
+    V = _spread(system, v_w)
+    B = -2 * (V.transpose(0, 2, 1) @ point.Q) - 2 * v_t[:, :, None] * point.R
+    u = np.exp(-point.t)
+    return np.asarray(P_inverse @ (u[:, :, None] * B * u[:, None, :]) @ P_inverse)
 
 
 def adjoint(system: System, fitted: Fit, c_w: Array) -> tuple[Array, Array]:
     """Solve ``F_zz v = (c_w, 0)`` at a fit: v by weights and by log scales."""
-    return _solve_at(system, _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None]), c_w)
+    point = _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None])
+    v_w, v_t = _solve_at(system, point, c_w[None])
+    return v_w[0], v_t[0]
 
 
 def _solve_at(system: System, point: _Point, c_w: Array) -> tuple[Array, Array]:
     """Block elimination of the weights: ``(F_tt - F_tw (2N)^-1 F_wt) v_t = -F_tw (2N)^-1 c_w``."""
-    F_tt, F_wt = (part[0] for part in _second_derivatives(system, point))
-    solved = solve(point.N[0], np.column_stack([c_w, F_wt])) / 2
-    v_t = np.linalg.solve(F_tt - F_wt.T @ solved[:, 1:], -F_wt.T @ solved[:, 0])
-    return solved[:, 0] - solved[:, 1:] @ v_t, v_t
+    F_tt, F_wt = _second_derivatives(system, point)
+    F_tw = F_wt.transpose(0, 2, 1)
+    solved = solve(point.N, np.concatenate([c_w[:, :, None], F_wt], axis=2)) / 2
+    v_t = np.linalg.solve(F_tt - F_tw @ solved[:, :, 1:], -F_tw @ solved[:, :, :1])
+    return (solved[:, :, :1] - solved[:, :, 1:] @ v_t)[:, :, 0], v_t[:, :, 0]
+
+
+def _spread(system: System, w: Array) -> Array:
+    """(g, D, m) weights (g, D), each in the column of its equation."""
+    W = np.zeros((len(w), *system.moments.C.shape))
+    W[:, np.arange(system.feature_of.size), system.feature_of] = w
+    return W
 
 
 def check_noise(alone: System, equation: Equation) -> None:
@@ -335,8 +345,7 @@ def _profile(system: System, P_inverse: Array, t: Array) -> _Point:
     N = moments.G * K_b[:, :, b]
     N[:, d, d] += system.penalties
     w = solve(N, (moments.C * K_b).sum(axis=2, keepdims=True))[:, :, 0]
-    W = np.zeros((len(t), *moments.C.shape))
-    W[:, d, b] = w
+    W = _spread(system, w)
     W_T = W.transpose(0, 2, 1)
     Q = moments.C - moments.G @ W
     R = moments.S - W_T @ moments.C - Q.transpose(0, 2, 1) @ W

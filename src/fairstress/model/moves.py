@@ -14,7 +14,7 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from fairstress.inputs.rows import Array
-from fairstress.model.embedding import Embedding, Polynomial
+from fairstress.model.embedding import Embedding, Polynomial, slopes_in_worlds
 
 MANY = 12  # terms of a polynomial from which on its lower monomials alone are worked out
 
@@ -27,11 +27,11 @@ class Move(Protocol):
         ...
 
     def weighed(self, v: Array) -> Array:
-        """(d,) changes of the terms in the first world, added up with the weights v (r,)."""
+        """(g, d) changes of the terms in each world, added up with the weights v (g, r)."""
         ...
 
     def slopes(self, W: Array) -> Array:
-        """(r, p, k) derivatives of ``phi'w`` by the inputs, in the first world, for each column w of ``W`` (d, k)."""
+        """(g, r, p, k) derivatives of ``phi'w`` by the inputs in each world, for each column w of ``W`` (g, d, k)."""
         ...
 
 
@@ -87,14 +87,14 @@ class _PolynomialMove:
         return np.asarray(moved)
 
     def weighed(self, v: Array) -> Array:
-        low, Z = self.low[0], self.standing.Z
-        C = np.dot(low, ((self.Z[0] - Z) * v).T)  # not @, which would keep other threads waiting
-        if len(low) > 1:
-            C[1:] += np.dot(low[1:] - self.standing.columns[1:], (Z * v).T)
+        low, Z, v = self.low, self.standing.Z, v[:, None]
+        C = _across(low, (self.Z - Z) * v)
+        if low.shape[1] > 1:
+            C[:, 1:] += _across(low[:, 1:] - self.standing.columns[1:], Z * v)
         return self.polynomial.from_inputs(C)
 
     def slopes(self, W: Array) -> Array:
-        return self.polynomial.slopes(self.Z[0].T, self.low[0].T, W)
+        return self.polynomial.slopes(np.swapaxes(self.Z, 1, 2), np.swapaxes(self.low, 1, 2), W)
 
     @staticmethod
     def _products(M: Array, low: Array) -> Array:
@@ -117,7 +117,14 @@ class _PlainMove:
         return np.asarray(np.swapaxes(W, 1, 2) @ self.change)
 
     def weighed(self, v: Array) -> Array:
-        return np.asarray(np.dot(self.change[0], v))
+        return _across(self.change, v[:, None])[:, :, 0]
 
     def slopes(self, W: Array) -> Array:
-        return self.embedding.slopes(self.Z[0].T, self.phi[0].T, W)
+        return slopes_in_worlds(self.embedding, np.swapaxes(self.Z, 1, 2), np.swapaxes(self.phi, 1, 2), W)
+
+
+def _across(A: Array, B: Array) -> Array:
+    """(g, n, p) sums over people of products of numbers (g, n, r) and (g, p, r), what all worlds share once."""
+    if len(A) == len(B) == 1:
+        return np.asarray(np.dot(A[0], B[0].T))[None]  # the same digits as by @, which keeps other threads waiting
+    return np.asarray(A @ np.swapaxes(B, 1, 2))

@@ -61,7 +61,7 @@ class AnyPredictor(Protocol):
         ...
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """Predictions for inputs (r, p), and their derivatives by these (r, p); None where it has none."""
+        """Predictions for inputs (..., p), and their derivatives by these (..., p); None where it has none."""
         ...
 
 
@@ -92,10 +92,10 @@ class PolynomialPredictor:
         return self._link(self.embedding.dot(Z, self.weights))
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
-        """Predictions for inputs (r, p), and their derivatives by these, as (r, p)."""
+        """Predictions for inputs (..., p), and their derivatives by these, as (..., p)."""
         predicted = self.predict(Z)
-        slopes = self.embedding.slopes(Z, self.embedding.lower(Z), self.weights[:, None])[:, :, 0]
-        return predicted, slopes * (predicted * (1 - predicted))[:, None] if self.is_logistic else slopes
+        slopes = self.embedding.slopes(Z, self.embedding.lower(Z), self.weights[:, None])[..., 0]
+        return predicted, slopes * (predicted * (1 - predicted))[..., None] if self.is_logistic else slopes
 
     def _link(self, linear: Array) -> Array:
         return np.asarray(special.expit(linear)) if self.is_logistic else linear
@@ -140,9 +140,9 @@ class LogOdds:
         return _log_odds(self.of.predict(Z))
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """Log-odds for inputs (r, p), and their derivatives, ``dp / (p (1 - p))``."""
+        """Log-odds for inputs (..., p), and their derivatives, ``dp / (p (1 - p))``."""
         p, slopes = self.of.predict_with_slopes(Z)
-        return _log_odds(p), None if slopes is None else slopes / (p * (1 - p))[:, None]
+        return _log_odds(p), None if slopes is None else slopes / (p * (1 - p))[..., None]
 
 
 def on_log_odds(predictor: AnyPredictor) -> AnyPredictor:

@@ -75,10 +75,12 @@ class FittedUserPredictor:
         return (self._answers(rows) if self._repeats else self._ask(rows)).reshape(Z.shape[:-1])
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array | None]:
-        """Predictions for inputs (r, p), and their derivatives by these (r, p); None where it has none."""
+        """Predictions for inputs (..., p), and their derivatives by these (..., p); None where it has none."""
         if self.gradient == NO_GRADIENT:
             return self.predict(Z), None
-        predicted, slopes = self._autograd(Z) if self.gradient == AUTOGRAD else (self._ask(Z), self._slopes(Z))
+        rows = np.ascontiguousarray(Z).reshape(-1, Z.shape[-1])
+        both = self._autograd(rows) if self.gradient == AUTOGRAD else (self._ask(rows), self._slopes(rows))
+        predicted, slopes = both[0].reshape(Z.shape[:-1]), both[1].reshape(Z.shape)
         if not np.isfinite(slopes).all():
             raise SettingError(
                 f"predictor {self.name} has a derivative that is not finite for someone: give gradient='none'"

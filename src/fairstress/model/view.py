@@ -40,7 +40,7 @@ class Lens(Protocol):
         ...
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
-        """Take a gradient (r, p) in the first world's inputs to its false residuals and to its features (r, m)."""
+        """Take gradients (g, r, p) in the worlds' inputs to their false residuals and to their features (g, r, m)."""
         ...
 
 
@@ -74,13 +74,13 @@ class RawColumns:
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the features: A is set."""
-        own = g[:, len(self.levels) : g.shape[1] - self.others]
+        own = g[..., len(self.levels) : g.shape[-1] - self.others]
         if self.sources is None:
             return None, own
-        g_x = np.zeros_like(worlds.factual.block.x)
+        g_x = np.zeros_like(worlds.x_cf)
         for position, (k, level) in enumerate(self.sources):
             if level is None:
-                g_x[:, k] += own[:, position]
+                g_x[..., k] += own[..., position]
         return None, g_x
 
     def _gather(self, a: Array, x: Array, other: Array | None) -> Array:
@@ -160,7 +160,7 @@ class View:
 
     def gradients(self, worlds: Worlds, g: Array) -> tuple[Array | None, Array | None]:
         """All of it flows through the false residuals."""
-        return self.pull_back(worlds.factual.block, worlds.eps_cf[0], g), None
+        return self.pull_back(worlds.factual.block, worlds.eps_cf, g), None
 
     def inputs(self, block: Rows, eps: Array) -> Array:
         """The predictor's inputs for people with residuals (..., r, m); fair edges carry the block's own values."""
@@ -177,22 +177,22 @@ class View:
         return any(entry.kind == FAIR_PART for entry in self.entries)
 
     def pull_back(self, block: Rows, eps: Array, g: Array) -> Array:
-        """Take a gradient (r, p) in the inputs to one in the residuals (r, m)."""
+        """Take gradients (g, r, p) in the inputs to those in the residuals (g, r, m)."""
         if self.all_residuals:
             return np.array(g)
         g_eps, v_bar = np.zeros_like(eps), np.zeros_like(eps)
         for position, entry in enumerate(self.entries):
             if entry.kind != ITSELF:
-                (g_eps if entry.kind == RESIDUAL else v_bar)[:, entry.column] += g[:, position]
+                (g_eps if entry.kind == RESIDUAL else v_bar)[..., entry.column] += g[..., position]
         if not self._has_fair_part:
             return g_eps
         fair, columns = self._fair_values(block, eps)
         for j in reversed(columns):
             equation, where = self.design.equations[j], self.design.slices[j]
-            g_eps[:, equation.column] += v_bar[:, equation.column]
-            slopes = equation.slopes(self.reference, fair, block, columns[j], self.weights[where, None])
+            g_eps[..., equation.column] += v_bar[..., equation.column]
+            slopes = equation.slopes(self.reference, fair, block, columns[j], self.weights[where])
             for position, k in equation.unfair:
-                v_bar[:, k] += v_bar[:, equation.column] * slopes[:, position, 0]
+                v_bar[..., k] += v_bar[..., equation.column] * slopes[..., position]
         return g_eps
 
     def _fair_values(self, block: Rows, eps: Array) -> tuple[Array, dict[int, Array]]:

@@ -144,7 +144,7 @@ class Fragile:
     def has_slope(self, claim):
         return False
 
-    def value_and_slope(self, claim, fit):
+    def values_and_slopes(self, claim, fits):
         return None
 
 
