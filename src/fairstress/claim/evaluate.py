@@ -128,12 +128,13 @@ def _values(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list
 def _with_gradients(claim: Claim, fitted: Sequence[Fit], functional: Functional) -> list[Evaluation]:
     """The functional with its derivatives by P, where it has any."""
     system = claim.system
-    if isinstance(system, MixedSystem) and functional.has_slope(claim):
+    if not functional.has_slope(claim):
+        return _values(claim, fitted, functional)
+    if isinstance(system, MixedSystem):
         values = zip(functional.values(claim, fitted).tolist(), fitted, strict=True)
         return [Evaluation(v, fit, _mixed_gradient(claim, system, functional, fit, v)) for v, fit in values]
-    found = None if isinstance(system, MixedSystem) else functional.values_and_slopes(claim, fitted)
-    if found is None:
-        return _values(claim, fitted, functional)
+    found = functional.values_and_slopes(claim, fitted)
+    assert found is not None  # it has a slope
     gradients = system.correlation_gradients(fitted, found[1])
     return [Evaluation(*both) for both in zip(found[0].tolist(), fitted, gradients, strict=True)]
 

@@ -281,7 +281,8 @@ def _solve_at(system: System, point: _Point, c_w: Array) -> tuple[Array, Array]:
     F_tw = F_wt.transpose(0, 2, 1)
     solved = solve(point.N, np.concatenate([c_w[:, :, None], F_wt], axis=2)) / 2
     v_t = np.linalg.solve(F_tt - F_tw @ solved[:, :, 1:], -F_tw @ solved[:, :, :1])
-    return (solved[:, :, :1] - solved[:, :, 1:] @ v_t)[:, :, 0], v_t[:, :, 0]
+    v_w = solved[:, :, :1] - solved[:, :, 1:] @ v_t
+    return np.asarray(v_w[:, :, 0]), np.asarray(v_t[:, :, 0])
 
 
 def _spread(system: System, w: Array) -> Array:

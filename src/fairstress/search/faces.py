@@ -1,196 +1,276 @@
-"""Ascents of many points side by side that end in faces of a box: some coordinates at their limits, others between.
+"""Ascents of many points side by side that end in faces of a budget's set: some coordinates at their limits, others not.
 
-Newton's method in the coordinates that are free. Hessians are differences of exact gradients, which are asked for side
-by side, as the points that ascents try are: many at once cost little more than one. What a move shows of the curvature
-corrects them by the symmetric update of rank one, so that each is made once. Where an ascent meets the eigenvalue
-floor, or does not settle on a maximum, it is left to `climb`.
+Newton's method in the coordinates that are free and, where uphill leads through the eigenvalue floor, along it. There
+lambda_min is kept, a smooth function of the point as long as it is the only eigenvalue so small: with the multiplier
+``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor, and ``H + nu lambda''`` the curvature.
+Curvatures are differences of exact gradients, which are asked for side by side, as the points that ascents try are: many
+at once cost little more than one. An ascent that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array, IntArray
+from fairstress.inputs.rows import Array
+from fairstress.search.members import Members
 from fairstress.search.problem import End, Problem
-from fairstress.search.sets import CorrelationSet
+from fairstress.search.sets import SLACK, CorrelationSet
 
-MOVES = 12
+Mask = NDArray[np.bool_]
+
+MOVES = 16
 APART = 1e-3  # of the box's width: how far apart the gradients are whose difference gives a curvature
+OF_EIGENVALUE = 2e-3  # the same of the smallest eigenvalue, near which CFU bends the more the smaller it is
 REACH = 0.25  # the longest move of a correlation or loading at first
 LONGER, SHORTER = 2, 4  # times as long, or as short: the next move after one that led uphill, or downhill
+SHORTEST = 1e-10  # a move that is not worth while
 FLAT = 1e-6  # of the precision that is asked for: a gain that is not worth a move, Newton's last ones being so large
 NEAR = 0.05  # of the box's width: an ascent that comes as near to a higher one goes on as that one
-INWARDS = 0.02  # of the way to the centre: where an ascent from the eigenvalue floor sets out
 EVEN = 1e-12  # of the largest curvature or slope: a curvature below this is none
-FAINT = 1e-8  # of the largest that it can be: a part of what a step shows that corrects nothing
 GAIN = 1e-4  # of what a slope promises: the least that a move must bring
+AT_FLOOR = 1e-8  # above the floor: an eigenvalue that lies there
+SMOOTH = 1e-3  # how far the two smallest eigenvalues must be apart for the floor to be smooth
+RETURNS = 12  # steps back to the floor
 
 
 @dataclass(slots=True, eq=False)
-class _Ascents:
-    """Where g ascents are."""
+class _Ascent:
+    """Where one ascent is."""
 
-    points: Array  # (g, q)
-    values: Array  # (g,)
-    slopes: Array  # (g, q)
-    going: NDArray[np.bool_]  # (g,) which go on
-    ended: NDArray[np.bool_]  # (g,) which have reached a maximum
-    reach: Array  # (g,) the longest next move
-    H: Array  # (g, q, q) second derivatives by the coordinates for which they are known
-    known: NDArray[np.bool_]  # (g, q)
-    joined: IntArray  # (g,) the ascent as which each goes on: itself, or a higher one that it came near to
+    p: Array  # (q,)
+    value: float
+    slope: Array  # (q,)
+    reach: float = REACH  # the longest next move
+    going: bool = True
+    ended: bool = False  # whether it has reached a maximum
+    joined: int | None = None  # the higher ascent that it came near to, and goes on as
 
 
 def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
     """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there."""
-    all_ = _setting_out(problem, starts)
-    for _ in range(MOVES):
-        target = _targets(problem, all_)
-        promised = (all_.slopes * (target - all_.points)).sum(axis=1)
-        all_.going &= ~all_.ended & (promised > 0) & [_is_clear(problem, p) for p in target]
-        if not all_.going.any():
-            break
-        _move_to(problem, all_, target, promised)
-        _join(problem, all_)
-    ends = [
-        (p, value, Status.CONVERGED) if ended else None
-        for p, value, ended in zip(all_.points, all_.values.tolist(), all_.ended, strict=True)
-    ]
-    return [(all_.points[i], ends[i]) for i in all_.joined]
-
-
-def _setting_out(problem: Problem, starts: Array) -> _Ascents:
-    """Ascents from all points but those at the eigenvalue floor from which uphill does not lead away from it."""
-    points, inwards, (g, q) = starts.copy(), problem.members.centre() - starts, starts.shape
     values, slopes = problem.values_and_gradients(starts)
-    clear = np.array([_is_clear(problem, p) for p in starts])
-    leave = ~clear & ((slopes * inwards).sum(axis=1) > 0)
-    points[leave] += INWARDS * inwards[leave]
-    if leave.any():
-        values[leave], slopes[leave] = problem.values_and_gradients(points[leave])
-    going = clear | (leave & [_is_clear(problem, p) for p in points])
-    return _Ascents(
-        points,
-        values,
-        slopes,
-        going,
-        ended=np.zeros(g, dtype=bool),
-        reach=np.full(g, REACH),
-        H=np.zeros((g, q, q)),
-        known=np.zeros((g, q), dtype=bool),
-        joined=np.arange(g),
-    )
+    all_ = [_Ascent(p, value, slope) for p, value, slope in zip(starts, values.tolist(), slopes, strict=True)]
+    for _ in range(MOVES):
+        moves = _moves(problem, [one for one in all_ if one.going])
+        if not moves:
+            break
+        _make(problem, moves)
+        _join(problem, all_)
+    return [_outcome(_leader(all_, one)) for one in all_]
 
 
-def _is_clear(problem: Problem, p: Array) -> bool:
-    """Whether a point lies so far above the eigenvalue floor that gradients can be taken all around it."""
-    members = problem.members
-    if not isinstance(members, CorrelationSet):  # whose box is all that limits it
-        return True
-    room = 2 * APART * float((members.high - members.low).max())
-    return bool(members.smallest_eigenvalue(p) >= members.floor + room)
+def _outcome(one: _Ascent) -> tuple[Array, End | None]:
+    return one.p, (one.p, one.value, Status.CONVERGED) if one.ended else None
 
 
-def _targets(problem: Problem, all_: _Ascents) -> Array:
-    """(g, q) where each ascent that goes on moves next; one from which there is nothing to gain has ended."""
-    low, high, target = problem.members.low, problem.members.high, all_.points.copy()
-    limit = np.where(all_.points == high, 1.0, np.where(all_.points == low, -1.0, 0.0))
-    free = (limit * all_.slopes <= 0) & (high > low) & all_.going[:, None]
-    _look_aside(problem, all_, free & ~all_.known)
-    for i in np.flatnonzero(all_.going):
-        move = _move(all_.slopes[i], all_.H[i], limit[i], free[i])
-        all_.ended[i] = move.is_top and move.gain <= FLAT * problem.precision * abs(all_.values[i])
-        target[i] = move.target(problem, all_.points[i], float(all_.reach[i]))
-    return target
+def _leader(all_: Sequence[_Ascent], one: _Ascent) -> _Ascent:
+    """The ascent as which another goes on in the end."""
+    while one.joined is not None:
+        one = all_[one.joined]
+    return one
 
 
-def _look_aside(problem: Problem, all_: _Ascents, wanted: NDArray[np.bool_]) -> None:
-    """Find the second derivatives by some coordinates (g, q) from gradients a little aside."""
-    low, high = problem.members.low, problem.members.high
-    which, k = np.nonzero(wanted)
-    if not which.size:
-        return
-    beside = all_.points[which]
-    aside = APART * (high - low)[k] * np.where(beside[np.arange(k.size), k] > (high + low)[k] / 2, -1.0, 1.0)
-    beside[np.arange(k.size), k] += aside
-    rows = (problem.values_and_gradients(beside)[1] - all_.slopes[which]) / aside[:, None]
-    for i, j, row in zip(which, k, rows, strict=True):
-        all_.H[i, j], all_.H[i, :, j] = row, row
-    all_.known |= wanted
-
-
-def _move_to(problem: Problem, all_: _Ascents, target: Array, promised: Array) -> None:
-    """Move the ascents that go on to their targets; one that would not gain by it stays, and moves less far next."""
-    where = np.flatnonzero(all_.going)
-    values, slopes = problem.values_and_gradients(target[where])
-    moved = target[where] - all_.points[where]
-    for i, value, slope, move in zip(where, values, slopes, moved, strict=True):
-        length = float(np.abs(move).max())
-        if value < all_.values[i] + GAIN * promised[i]:
-            all_.reach[i], all_.known[i] = length / SHORTER, False
-            continue
-        all_.reach[i] = max(all_.reach[i], LONGER * length)
-        all_.H[i] = _corrected(all_.H[i], move, slope - all_.slopes[i])
-        all_.points[i], all_.values[i], all_.slopes[i] = target[i], value, slope
-
-
-def _corrected(H: Array, step: Array, change: Array) -> Array:
-    """The matrix nearest to H in rank that gives the change of slopes along a step."""
-    missed = change - H @ step
-    along = float(missed @ step)
-    if abs(along) <= FAINT * float(np.linalg.norm(missed) * np.linalg.norm(step)):
-        return H
-    return np.asarray(H + np.outer(missed, missed) / along)
-
-
-def _join(problem: Problem, all_: _Ascents) -> None:
+def _join(problem: Problem, all_: Sequence[_Ascent]) -> None:
     """Let ascents that have come near a higher one go on as that one."""
     near = NEAR * float((problem.members.high - problem.members.low).max())
-    for i in np.argsort(all_.values, kind="stable"):  # the lowest first: the one that it joins may join another
-        alive = all_.going | all_.ended
-        apart = np.abs(all_.points - all_.points[i]).max(axis=1)
-        above = np.flatnonzero(alive & (all_.values > all_.values[i]) & (apart < near))
-        if all_.going[i] and above.size:
-            all_.joined[all_.joined == i] = above[all_.values[above].argmax()]
-            all_.going[i] = False
+    points, values = np.array([one.p for one in all_]), np.array([one.value for one in all_])
+    for i in np.argsort(values, kind="stable"):  # the lowest first: the one that it joins may join another
+        alive = np.array([one.going or one.ended for one in all_])
+        apart = np.abs(points - points[i]).max(axis=1)
+        above = np.flatnonzero(alive & (values > values[i]) & (apart < near))
+        if all_[i].going and above.size:
+            all_[i].joined, all_[i].going = int(above[values[above].argmax()]), False
 
 
-# ---------------------------------------------------------------- one move
+# ---------------------------------------------------------------- where an ascent can go
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Face:
+    """What limits an ascent where it is: directions along which it can go, and the slope that counts there."""
+
+    limit: Array  # (q,) 1 or -1 at a limit of the box, 0 elsewhere
+    directions: Array  # (q, k) orthonormal
+    slope: Array  # (q,) that of the value, along the floor where it holds
+    normal: Array  # (q,) derivative of the smallest eigenvalue; 0 off the floor
+    bend_of_floor: Array  # (k, k) what the floor adds to the curvature
+    aside: float  # how far to look aside for curvatures
+
+
+def _face(members: Members, p: Array, slope: Array) -> _Face | None:
+    """What limits an ascent at a point; None where the floor is not smooth."""
+    limit = np.where(p == members.high, 1.0, np.where(p == members.low, -1.0, 0.0))
+    inner = members.high > members.low
+    free, width = (limit * slope <= 0) & inner, float((members.high - members.low).max())
+    plain = _Face(limit, np.eye(p.size)[:, free], slope, np.zeros(p.size), np.zeros((free.sum(),) * 2), APART * width)
+    if not isinstance(members, CorrelationSet):  # whose box is all that limits it
+        return plain
+    values, vectors = np.linalg.eigh(members.matrix(p))
+    plain = replace(plain, aside=min(APART * width, OF_EIGENVALUE * float(values[0])))
+    if values[0] > members.floor + AT_FLOOR:
+        return plain
+    if values[1] - values[0] < SMOOTH:
+        return None
+    normal = 2 * members.point(np.outer(vectors[:, 0], vectors[:, 0]))
+    free, nu = _held(slope, normal, limit, inner)
+    if nu <= 0:  # uphill leads away from it
+        return plain
+    along = _across(normal[free])
+    directions = np.zeros((p.size, along.shape[1]))
+    directions[free] = along
+    bend = nu * _bend_of_eigenvalue(members, directions, values, vectors)
+    aside = min(APART * width, float(np.sqrt(APART * values[0] * (values[1] - values[0]))))
+    return _Face(limit, directions, slope + nu * normal, normal, bend, aside)
+
+
+def _held(slope: Array, normal: Array, limit: Array, inner: Mask) -> tuple[Mask, float]:
+    """Coordinates that are free on the floor, and its multiplier; what the slope along it draws inwards is let go."""
+    free, nu = (limit == 0) & inner, 0.0
+    for _ in range(slope.size):
+        size = float(normal[free] @ normal[free])
+        nu = -float(slope[free] @ normal[free]) / size if size > 0 else 0.0
+        drawn = (limit * (slope + nu * normal) < 0) & inner & ~free
+        if not drawn.any():
+            break
+        free = free | drawn
+    return free, nu
+
+
+def _across(n: Array) -> Array:
+    """(k, k - 1) orthonormal directions at right angles to n (k,); all of them where it is 0."""
+    size = float(np.linalg.norm(n))
+    return np.eye(n.size) if size == 0 else np.linalg.qr(n[:, None] / size, mode="complete")[0][:, 1:]
+
+
+def _bend_of_eigenvalue(members: CorrelationSet, directions: Array, values: Array, vectors: Array) -> Array:
+    """Second derivatives (k, k) of the smallest eigenvalue, ``2 sum_i (v'D v_i)(v'E v_i) / (lambda - lambda_i)``."""
+    D = members.matrix(directions.T) - np.eye(members.size)
+    mixed = D @ vectors[:, 0] @ vectors[:, 1:]
+    return np.asarray(2 * (mixed / (values[0] - values[1:])) @ mixed.T)
+
+
+# ---------------------------------------------------------------- moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Move:
-    """Where Newton's method leads from a point."""
+    """Where an ascent tries to get to."""
 
-    step: Array  # (q,)
-    gain: float  # that it promises
-    is_top: bool  # whether all that is free bends downwards
-
-    def target(self, problem: Problem, p: Array, reach: float) -> Array:
-        """Where the step ends: at the first limit that it meets, or as far as it may reach."""
-        low, high = problem.members.low, problem.members.high
-        ahead, moving = np.where(self.step > 0, high, low), self.step != 0
-        shares = np.where(moving, (ahead - p) / np.where(moving, self.step, 1.0), np.inf)
-        share = min(1.0, float(shares.min()), reach / max(float(np.abs(self.step).max()), 1e-300))
-        return np.where(shares <= share, ahead, np.clip(p + share * self.step, low, high))
+    ascent: _Ascent
+    target: Array  # (q,)
+    promised: float  # what the slope promises
 
 
-def _move(g: Array, H: Array, limit: Array, free: NDArray[np.bool_]) -> _Move:
-    """Uphill along every direction of curvature, as far as its size says; a step of Newton where all bend downwards.
+def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
+    """The next move of each ascent; one from which there is nothing to gain has ended, one without a way is left."""
+    faces = [_face(problem.members, one.p, one.slope) for one in going]
+    held = [(one, face) for one, face in zip(going, faces, strict=True) if face is not None]
+    for one in going:
+        one.going = False
+    moves = []
+    for (one, face), bend in zip(held, _curvatures(problem, held), strict=True):
+        step, gain, is_top = _step(face, bend)
+        one.ended = is_top and gain <= FLAT * problem.precision * abs(one.value)
+        length = float(np.abs(step).max(initial=0.0))
+        target = None if one.ended or length == 0 else _target(problem.members, one, face, step)
+        if target is not None:
+            one.going = True
+            moves.append(_Move(one, *target))
+    return moves
 
-    What would leave the box at once stays at its limit (1 or -1).
+
+def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
+    """(k, k) second derivatives along the directions in which each ascent can go."""
+    beside = [one.p + face.aside * d for one, face in held for d in face.directions.T]
+    slopes = problem.values_and_gradients(np.array(beside))[1] if beside else np.zeros((0, 0))
+    ends = np.cumsum([face.directions.shape[1] for _, face in held])[:-1]
+    bends = []
+    for (one, face), own in zip(held, np.split(slopes, ends), strict=True):
+        H = (own - one.slope) @ face.directions / face.aside if len(own) else np.zeros((0, 0))
+        bends.append((H + H.T) / 2 + face.bend_of_floor)
+    return bends
+
+
+def _step(face: _Face, bend: Array) -> tuple[Array, float, bool]:
+    """Uphill along every direction of curvature as far as its size says, the gain it promises, and whether all bend down.
+
+    Where all do it is Newton's step. What would leave the box at once stays at its limit.
     """
-    step, k = np.zeros(g.size), np.flatnonzero(free)
-    bend, directions = np.linalg.eigh(H[np.ix_(k, k)])
-    along = directions.T @ g[k]
-    least = EVEN * max(np.abs(bend).max(initial=0.0), np.abs(along).max(initial=0.0))
-    size = np.maximum(np.abs(bend), max(least, 1e-300))
-    step[k] = directions @ (along / size)
-    leaves = limit * step > 0
+    B, along = face.directions, face.directions.T @ face.slope
+    sizes, axes = np.linalg.eigh(bend)
+    least = EVEN * max(np.abs(sizes).max(initial=0.0), np.abs(along).max(initial=0.0))
+    scale = np.maximum(np.abs(sizes), max(least, 1e-300))
+    turned = axes.T @ along
+    step = B @ (axes @ (turned / scale))
+    leaves = (face.limit * step > SLACK * np.abs(step).max(initial=0.0)) & (face.limit != 0)
     if leaves.any():
-        return _move(g, H, limit, free & ~leaves)
-    return _Move(step, float((along**2 / size).sum() / 2), bool((bend < 0).all()))
+        kept = _kernel(B[leaves])
+        return _step(replace(face, directions=B @ kept), kept.T @ bend @ kept)
+    return step, float((turned**2 / scale).sum() / 2), bool((sizes < 0).all())
+
+
+def _kernel(A: Array) -> Array:
+    """(k, l) orthonormal directions that A (j, k) takes to 0."""
+    _, sizes, V = np.linalg.svd(A, full_matrices=True)
+    return np.asarray(V[int((sizes > 1e-12 * max(sizes.max(initial=0.0), 1e-300)).sum()) :].T)
+
+
+def _target(members: Members, one: _Ascent, face: _Face, step: Array) -> tuple[Array, float] | None:
+    """Where a step ends, and the gain that the slope promises: at the first limit, or as far as it may reach."""
+    ahead, moving = np.where(step > 0, members.high, members.low), np.abs(step) > SHORTEST * np.abs(step).max()
+    shares = np.where(moving, (ahead - one.p) / np.where(moving, step, 1.0), np.inf)
+    share = min(1.0, max(0.0, float(shares.min())), one.reach / float(np.abs(step).max()))
+    if isinstance(members, CorrelationSet) and not face.normal.any():
+        share = min(share, _to_floor(members, one.p, step))
+    if share * np.abs(step).max() <= SHORTEST:
+        return None
+    target = np.where(shares <= share, ahead, np.clip(one.p + share * step, members.low, members.high))
+    if isinstance(members, CorrelationSet) and face.normal.any():
+        returned = _returned(members, target, face.normal)
+        if returned is None:
+            one.reach = share * float(np.abs(step).max()) / SHORTER
+            return one.p, np.inf  # which gains too little
+        target = returned
+    return target, share * float(face.slope @ step)
+
+
+def _to_floor(members: CorrelationSet, p: Array, step: Array) -> float:
+    """How much of a step leads to the floor: ``P - floor I + t D`` is definite up to the reciprocal of an eigenvalue."""
+    inverse = np.linalg.inv(np.linalg.cholesky(members.matrix(p) - (members.floor + SLACK) * np.eye(members.size)))
+    D = members.matrix(step) - np.eye(members.size)
+    least = float(np.linalg.eigvalsh(inverse @ D @ inverse.T)[0])
+    return -1 / least if least < 0 else np.inf
+
+
+def _returned(members: CorrelationSet, p: Array, normal: Array) -> Array | None:
+    """A point drawn back above the floor along its normal, limits kept; None where that leads out of the box."""
+    way = np.where((p == members.high) | (p == members.low), 0.0, normal)
+    D = members.matrix(way) - np.eye(members.size)
+    for _ in range(RETURNS):
+        values, vectors = np.linalg.eigh(members.matrix(p))
+        short, gains = members.floor + 2 * SLACK - values[0], float(vectors[:, 0] @ D @ vectors[:, 0])
+        if short <= SLACK:
+            inside = ((p >= members.low) & (p <= members.high)).all()
+            return p if inside else None
+        if gains <= 0:
+            return None
+        p = p + (short / gains) * way  # lambda_min is concave along it: Newton's method comes from below
+    return None
+
+
+def _make(problem: Problem, moves: Sequence[_Move]) -> None:
+    """Move all ascents; one that would not gain by it stays, and moves less far next."""
+    values, slopes = problem.values_and_gradients(np.array([move.target for move in moves]))
+    for move, value, slope in zip(moves, values.tolist(), slopes, strict=True):
+        one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
+        if value < one.value + GAIN * move.promised:
+            one.reach = length / SHORTER if length else one.reach
+            one.going = one.reach > SHORTEST
+            continue
+        one.reach = max(one.reach, LONGER * length)
+        one.p, one.value, one.slope = move.target, value, slope

@@ -201,7 +201,7 @@ def _slope_by_weights(claim: Claim, fit: Fit) -> Array:
     """The gradient of CFU in Model B's weights, by differences where the predictor has none."""
     both = CFU().values_and_slopes(replace(claim, tied=None), [fit])  # of all weights: who is left out moves them all
     if both is not None:
-        return both[1][0]
+        return np.asarray(both[1][0])
 
     def fit_at(w: Array) -> Fit:
         return replace(fit, weights=w)
