@@ -32,7 +32,7 @@ def test_variables_that_nothing_ties_need_no_fit(other, pairs, penalty):
     claim = claim_of(other, penalty)
     P = tying(claim, *pairs)
     (some,) = claim.system.fits(P[None], claim.model_a, check_minima=True)
-    (every,) = claim.system.fit_together(P[None], claim.model_a, check_minima=True)
+    (every,) = claim.system.fit_together(P[None], [claim.model_a], check_minima=True)
     np.testing.assert_allclose(some.weights, every.weights, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(some.log_scales, every.log_scales, rtol=1e-9, atol=1e-12)
     assert some.log_likelihood == pytest.approx(every.log_likelihood, rel=1e-12)

@@ -87,7 +87,7 @@ def test_every_ascent_ends_above_its_start_whether_in_a_corner_or_not(claim, bud
 def test_values_and_gradients_side_by_side_are_those_of_one_point_after_the_other(claim):
     problem = Problem(claim, members(0.5), CFU(), -1.0, 6, 64)
     points = problem.members.scan(10, np.random.default_rng(5))
-    values, gradients = problem.values_and_gradients(points)
+    values, gradients, _ = problem.values_and_gradients(points)
     for p, value, gradient in zip(points, values, gradients, strict=True):
         alone = problem.value_and_gradient(p)
         assert alone[0] == value

@@ -251,6 +251,7 @@ def upwards(
     Where a worst case can be followed and only about so many are searched, those between are climbed from both sides.
     """
     solve.explore(sizes[-1])
+    solve.look_ahead(sizes)
     every = max(1, len(sizes) // searched) if searched and solve.follows else 1
     full: dict[float, WorstCase] = {}
     for size in [*sizes[:-1:every], sizes[-1]] if every > 1 else ():

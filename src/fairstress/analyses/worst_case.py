@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,13 @@ from fairstress.arguments import seed
 from fairstress.budgets import Budget, SingleCause, read_budget
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
-from fairstress.claim.evaluate import Functional
+from fairstress.claim.evaluate import Functional, fits
 from fairstress.errors import SettingError, Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.rows import Array
-from fairstress.model.fit import Fit
+from fairstress.model.fit import Fit, System
 from fairstress.options import ASCENT, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
@@ -273,6 +274,20 @@ class Solver:
                     if problem.takes_long and not (problem.members.is_point or problem.known.covers(problem.members)):
                         explore(problem, rng, all_over=level == 0)
 
+    def look_ahead(self, sizes: Sequence[float]) -> None:
+        """Fit Model B at the ends of a single pair's interval for several budgets side by side: they are kept.
+
+        Searches would ask for these fits one by one. What takes passes over rows is left to them.
+        """
+        if self.search.method == ASCENT or not isinstance(self.claim.system, System):
+            return
+        alone = [problem.members for size in sizes for problem in self._problems(size, None)]
+        ends = [members.matrix(np.array([members.low, members.high])) for members in alone if members.low.size == 1]
+        if ends:
+            with one_thread:
+                for check_minima in (False, True):  # on the way, and where a search ends
+                    fits(self.claim, np.concatenate(ends), check_minima=check_minima)
+
     def apart(self) -> Solver:
         """The same search for a question of its own: others, in other threads too, do not hear what it finds."""
         return replace(self, known={coordinates: known.copy() for coordinates, known in self.known.items()})
@@ -349,7 +364,8 @@ class Solver:
         )
 
     def _frame(self, P: Array) -> pd.DataFrame:
-        return pd.DataFrame(P, index=list(self.variables), columns=list(self.variables))
+        names = _labels(self.variables)
+        return pd.DataFrame(P, index=names, columns=names)
 
     def _cause(self, members: Members, P: Array) -> dict[str, Any]:
         """The one cause that gives P, and what such causes can act on; nothing for budgets on pairs."""
@@ -382,6 +398,12 @@ class Solver:
         return (
             f"<Solver of the {'largest' if self.sign > 0 else 'smallest'} {self.functional.name}, {self.budget} budget>"
         )
+
+
+@lru_cache(maxsize=64)
+def _labels(variables: tuple[str, ...]) -> pd.Index[str]:
+    """Names of rows and columns, which pandas takes longer to make than a search to find a point."""
+    return pd.Index(list(variables))
 
 
 def _between(p_max: float, known: Sequence[tuple[Array, float]]) -> list[Array]:

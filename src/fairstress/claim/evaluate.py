@@ -154,16 +154,17 @@ def evaluate_many(
     *,
     gradient: bool = False,
     check_minima: bool = True,
+    starts: Sequence[Fit] | None = None,
     carried: bool = False,
 ) -> list[Evaluation]:
-    """Evaluate a functional at many P (g, m, m), side by side.
+    """Evaluate a functional at many P (g, m, m), side by side; fits set out from Model A, or each from its own start.
 
     ``check_minima`` looks for a second minimum of each penalised fit; a search leaves that to its last step. A fit that
     is not to be relied on is warned of, unless its status is ``carried`` by what the caller gives.
     """
     with one_thread:
         claim.ask_first()
-        fitted = fits(claim, P, check_minima=check_minima)
+        fitted = fits(claim, P, check_minima=check_minima, start=starts)
         _warn_of(claim, fitted, carried=carried or not check_minima)
         return (_with_gradients if gradient else _values)(claim, fitted, functional)
 
@@ -297,18 +298,36 @@ def predict_people(claim: Claim, rows: Rows, others: pd.DataFrame | None = None)
 # ---------------------------------------------------------------- fits, each made once
 
 
-def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | None = None) -> list[Fit]:
-    """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again."""
+def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | Sequence[Fit] | None = None) -> list[Fit]:
+    """Fit Model B at each of the correlations (g, m, m); a fit that was made already is not made again.
+
+    Fits set out from Model A, from one other fit, or each from its own.
+    """
     start, memo = start or claim.model_a, _memo_of(claim.system)
     check_minima = check_minima and not (claim.is_slow and _has_one_minimum(claim))
-    origin = start.log_scales.tobytes() + start.weights.tobytes() + start.cuts.tobytes()
-    keys = [(check_minima, one.tobytes(), origin) for one in P]
+    origins = [_origin(one) for one in start] if isinstance(start, Sequence) else [_origin(start)] * len(P)
+    keys = [(check_minima, one.tobytes(), origin) for one, origin in zip(P, origins, strict=True)]
     known = [memo.get(key) for key in keys]
     new = [i for i, fit in enumerate(known) if fit is None]
     if new:
-        for i, fit in zip(new, claim.system.fits(P[new], start, check_minima=check_minima), strict=True):
+        own = [start[i] for i in new] if isinstance(start, Sequence) else start
+        for i, fit in zip(new, _made(claim.system, P[new], own, check_minima=check_minima), strict=True):
             known[i] = memo.put(keys[i], fit)
     return [fit for fit in known if fit is not None]
+
+
+def _made(system: Likelihood, P: Array, start: Fit | Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+    if not isinstance(system, MixedSystem):
+        return system.fits(P, start, check_minima=check_minima)
+    if not isinstance(start, Sequence):
+        return system.fits(P, start, check_minima=check_minima)
+    own = zip(P, start, strict=True)  # it makes its fits one by one anyway
+    return [system.fits(one[None], other, check_minima=check_minima)[0] for one, other in own]
+
+
+def _origin(start: Fit) -> bytes:
+    """Where a fit sets out, for comparisons."""
+    return start.log_scales.tobytes() + start.weights.tobytes() + start.cuts.tobytes()
 
 
 def _has_one_minimum(claim: Claim) -> bool:

@@ -220,7 +220,7 @@ class Polynomial:
         return M
 
     def from_inputs(self, C: Array) -> Array:
-        """(..., d) what belongs to columns, of what belongs to lower ones times inputs (..., n, p); to the constant 0."""
+        """(..., d) what belongs to columns, of what belongs to lower ones times inputs (..., n, p); the constant: 0."""
         return np.concatenate([np.zeros((*C.shape[:-2], 1)), C[..., *self._made_of]], axis=-1)
 
     def dot(self, Z: Array, w: Array) -> Array:

@@ -72,15 +72,16 @@ class System:
     feature_of: IntArray  # (D,)
     penalties: Array  # (D,)
 
-    def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """Fit at each of the correlations (g, m, m), from some other fit."""
+    def fits(self, P: Array, start: Fit | Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+        """Fit at each of the correlations (g, m, m), from some other fit or each from its own."""
         return fit_tied(self, P, start, check_minima=check_minima)
 
-    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """The same with all variables at once, whether P ties them or not."""
+    def fit_together(self, P: Array, starts: Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+        """The same, each from its own, with all variables at once, whether P ties them or not."""
+        t = np.array([start.log_scales for start in starts])
         if check_minima:
-            return [with_digits(self, one) for one in fit_from_all_sides(self, P, start.log_scales)]
-        return fit_many(self, P, start.log_scales, tolerance=SEARCH_TOLERANCE)
+            return [with_digits(self, one) for one in fit_from_all_sides(self, P, t)]
+        return fit_many(self, P, t, tolerance=SEARCH_TOLERANCE)
 
     def refits(self, fits: Sequence[Fit]) -> list[Fit]:
         """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""

@@ -67,16 +67,16 @@ class ThresholdSystem:
         object.__setattr__(self, "_tied", tuple(np.flatnonzero(tied).tolist()))
         object.__setattr__(self, "_seen", np.flatnonzero(np.concatenate([tied[self.members], behind])))
 
-    def fits(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """Fit at each of the correlations (g, m + 1, m + 1), from some other fit."""
+    def fits(self, P: Array, start: Fit | Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+        """Fit at each of the correlations (g, m + 1, m + 1), from some other fit or each from its own."""
         return fit_tied(self, P, start, check_minima=check_minima)
 
-    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """The same with all variables at once, whether P ties them or not."""
-        sides = [[start] * len(P)]
+    def fit_together(self, P: Array, starts: Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+        """The same, each from its own, with all variables at once, whether P ties them or not."""
+        sides = [list(starts)]
         if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
-            sides += [self._features_at(factor, P, start) for factor in (1e-4, 1e4)]
-            sides += [self._features_from(t, P, start) for t in other_minima(self.features)]
+            sides += [self._features_at(factor, P, starts) for factor in (1e-4, 1e4)]
+            sides += [self._features_from(t, P, starts) for t in other_minima(self.features)]
         tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
         ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)
         return [best_fit(fits, self.features.moments.n) for fits in ends]
@@ -315,18 +315,19 @@ class ThresholdSystem:
 
     # ------------------------------------------------------------ in and out
 
-    def _features_at(self, factor: float, P: Array, start: Fit) -> list[Fit]:
+    def _features_at(self, factor: float, P: Array, starts: Sequence[Fit]) -> list[Fit]:
         """Fits of the features alone at another size of the penalty, to start from."""
         other = replace(self.features, penalties=factor * self.features.penalties)
-        return self._with_threshold(other.fits(P[:, 1:, 1:], start, check_minima=False), start)
+        return self._with_threshold(other.fits(P[:, 1:, 1:], starts, check_minima=False), starts)
 
-    def _features_from(self, log_scales: Array, P: Array, start: Fit) -> list[Fit]:
+    def _features_from(self, log_scales: Array, P: Array, starts: Sequence[Fit]) -> list[Fit]:
         """Fits of the features alone from one of several minima at P = I, to start from."""
-        return self._with_threshold(fit_many(self.features, P[:, 1:, 1:], log_scales, tolerance=ROUGH), start)
+        return self._with_threshold(fit_many(self.features, P[:, 1:, 1:], log_scales, tolerance=ROUGH), starts)
 
-    def _with_threshold(self, features: Sequence[Fit], start: Fit) -> list[Fit]:
-        gamma = start.weights[self._n_weights :]
-        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted in features]
+    def _with_threshold(self, features: Sequence[Fit], starts: Sequence[Fit]) -> list[Fit]:
+        gammas = [start.weights[self._n_weights :] for start in starts]
+        both = zip(features, gammas, strict=True)
+        return [replace(fitted, weights=np.append(fitted.weights, gamma)) for fitted, gamma in both]
 
     def coordinates(self, fitted: Fit) -> Array:
         """``z = (u, theta, gamma)`` of a fit."""

@@ -37,32 +37,40 @@ class Separable(Protocol):
         """The system of some variables, and where their weights stand among all."""
         ...
 
-    def fit_together(self, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-        """Fit all variables at correlations (g, m, m)."""
+    def fit_together(self, P: Array, starts: Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+        """Fit all variables at correlations (g, m, m), each from some other fit."""
         ...
 
 
-def fit_tied(system: Separable, P: Array, start: Fit, *, check_minima: bool) -> list[Fit]:
-    """Fit at each of the correlations (g, m, m), those that tie the same variables side by side."""
+def fit_tied(system: Separable, P: Array, start: Fit | Sequence[Fit], *, check_minima: bool) -> list[Fit]:
+    """Fit at each of the correlations (g, m, m), those that tie the same variables side by side.
+
+    All set out from one other fit, or each from its own.
+    """
+    starts = start if isinstance(start, Sequence) else [start] * len(P)
     found: dict[int, Fit] = {}
     tied = (P != 0).sum(axis=2) > 1
     for pattern in np.unique(tied, axis=0):
         which = np.flatnonzero((tied == pattern).all(axis=1))
+        own = [starts[int(i)] for i in which]
         if pattern.all():
-            fits = system.fit_together(P[which], start, check_minima=check_minima)
+            fits = system.fit_together(P[which], own, check_minima=check_minima)
         else:
-            fits = _fit_some(system, P[which], np.flatnonzero(pattern), start, check_minima=check_minima)
+            fits = _fit_some(system, P[which], np.flatnonzero(pattern), own, check_minima=check_minima)
         found |= zip(which.tolist(), fits, strict=True)
     return [found[i] for i in range(len(P))]
 
 
-def _fit_some(system: Separable, P: Array, variables: IntArray, start: Fit, *, check_minima: bool) -> list[Fit]:
+def _fit_some(
+    system: Separable, P: Array, variables: IntArray, starts: Sequence[Fit], *, check_minima: bool
+) -> list[Fit]:
     """Fit some of the variables, and put them among the others."""
     alone = system.alone()
     if not variables.size:
         return [replace(alone.fit, correlation=one) for one in P]
     part, weights = system.part(tuple(variables.tolist()))
-    own = replace(start, weights=start.weights[weights], log_scales=start.log_scales[_scales(start, variables)])
+    scales = _scales(alone.fit, variables)
+    own = [replace(start, weights=start.weights[weights], log_scales=start.log_scales[scales]) for start in starts]
     inner = np.ascontiguousarray(P[:, variables[:, None], variables])
     fits = part.fit_together(inner, own, check_minima=check_minima)
     return [_among(alone, fit, one, variables, weights) for fit, one in zip(fits, P, strict=True)]

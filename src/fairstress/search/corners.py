@@ -29,7 +29,7 @@ def to_corners(problem: Problem, starts: Array) -> list[tuple[Array, End | None]
     ended = np.zeros(len(starts), dtype=bool)
     going = np.array([corner(members, p - members.centre()) is not None for p in starts])
     if going.any():
-        values[going], slopes[going] = problem.values_and_gradients(starts[going])
+        values[going], slopes[going], _ = problem.values_and_gradients(starts[going])
     for _ in range(MOVES):
         target = points.copy()
         for i in np.flatnonzero(going):
@@ -113,5 +113,5 @@ def _normal_of_floor(members: CorrelationSet, p: Array) -> Array | None:
 def _at_distinct(problem: Problem, points: Array) -> tuple[Array, Array]:
     """Values and gradients at points that may repeat."""
     distinct, place = np.unique(points, axis=0, return_inverse=True)
-    values, gradients = problem.values_and_gradients(distinct)
+    values, gradients, _ = problem.values_and_gradients(distinct)
     return values[place.ravel()], gradients[place.ravel()]

@@ -1,10 +1,10 @@
-"""Ascents of many points side by side that end in faces of a budget's set: some coordinates at their limits, others not.
+"""Ascents of many points side by side that end in faces of a budget's set: some coordinates are at limits, others not.
 
 Newton's method in the coordinates that are free and, where uphill leads through the eigenvalue floor, along it. There
 lambda_min is kept, a smooth function of the point as long as it is the only eigenvalue so small: with the multiplier
-``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor, and ``H + nu lambda''`` the curvature.
-Curvatures are differences of exact gradients, which are asked for side by side, as the points that ascents try are: many
-at once cost little more than one. An ascent that does not settle on a maximum is left to `climb`.
+``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor and ``H + nu lambda''`` the
+curvature. Curvatures are differences of exact gradients, which are asked for side by side, as the points that ascents
+try are: many at once cost little more than one. An ascent that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
+from fairstress.model.fit import Fit
 from fairstress.search.members import Members
 from fairstress.search.problem import End, Problem
 from fairstress.search.sets import SLACK, CorrelationSet
@@ -45,6 +46,7 @@ class _Ascent:
     p: Array  # (q,)
     value: float
     slope: Array  # (q,)
+    fit: Fit  # Model B there, from which fits nearby set out
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
@@ -53,8 +55,8 @@ class _Ascent:
 
 def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
     """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there."""
-    values, slopes = problem.values_and_gradients(starts)
-    all_ = [_Ascent(p, value, slope) for p, value, slope in zip(starts, values.tolist(), slopes, strict=True)]
+    values, slopes, fits = problem.values_and_gradients(starts)
+    all_ = [_Ascent(*one) for one in zip(starts, values.tolist(), slopes, fits, strict=True)]
     for _ in range(MOVES):
         moves = _moves(problem, [one for one in all_ if one.going])
         if not moves:
@@ -187,7 +189,8 @@ def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
 def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
     """(k, k) second derivatives along the directions in which each ascent can go."""
     beside = [one.p + face.aside * d for one, face in held for d in face.directions.T]
-    slopes = problem.values_and_gradients(np.array(beside))[1] if beside else np.zeros((0, 0))
+    starts = [one.fit for one, face in held for _ in face.directions.T]
+    slopes = problem.values_and_gradients(np.array(beside), starts)[1] if beside else np.zeros((0, 0))
     ends = np.cumsum([face.directions.shape[1] for _, face in held])[:-1]
     bends = []
     for (one, face), own in zip(held, np.split(slopes, ends), strict=True):
@@ -197,9 +200,9 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
 
 
 def _step(face: _Face, bend: Array) -> tuple[Array, float, bool]:
-    """Uphill along every direction of curvature as far as its size says, the gain it promises, and whether all bend down.
+    """Uphill along every direction of curvature, as far as its size says; a step of Newton where all bend downwards.
 
-    Where all do it is Newton's step. What would leave the box at once stays at its limit.
+    With the gain that it promises, and whether all do. What would leave the box at once stays at its limit.
     """
     B, along = face.directions, face.directions.T @ face.slope
     sizes, axes = np.linalg.eigh(bend)
@@ -240,7 +243,7 @@ def _target(members: Members, one: _Ascent, face: _Face, step: Array) -> tuple[A
 
 
 def _to_floor(members: CorrelationSet, p: Array, step: Array) -> float:
-    """How much of a step leads to the floor: ``P - floor I + t D`` is definite up to the reciprocal of an eigenvalue."""
+    """How much of a step leads to the floor: ``P - floor I + t D`` is definite up to an eigenvalue's reciprocal."""
     inverse = np.linalg.inv(np.linalg.cholesky(members.matrix(p) - (members.floor + SLACK) * np.eye(members.size)))
     D = members.matrix(step) - np.eye(members.size)
     least = float(np.linalg.eigvalsh(inverse @ D @ inverse.T)[0])
@@ -265,12 +268,13 @@ def _returned(members: CorrelationSet, p: Array, normal: Array) -> Array | None:
 
 def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     """Move all ascents; one that would not gain by it stays, and moves less far next."""
-    values, slopes = problem.values_and_gradients(np.array([move.target for move in moves]))
-    for move, value, slope in zip(moves, values.tolist(), slopes, strict=True):
+    targets, starts = np.array([move.target for move in moves]), [move.ascent.fit for move in moves]
+    values, slopes, fits = problem.values_and_gradients(targets, starts)
+    for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
             one.reach = length / SHORTER if length else one.reach
             one.going = one.reach > SHORTEST
             continue
         one.reach = max(one.reach, LONGER * length)
-        one.p, one.value, one.slope = move.target, value, slope
+        one.p, one.value, one.slope, one.fit = move.target, value, slope, fit

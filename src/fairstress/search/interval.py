@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
 from fairstress.search.problem import End, Problem
 
 LATTICE = 60  # points on either side of 0, denser towards -1 and 1
@@ -39,20 +40,31 @@ def peaks(problem: Problem, points: Array, values: Array, *, on_sample: bool = F
     if values[highest].max() <= problem.negligible:
         best = highest[int(values[highest].argmax())]
         return [(points[best], float(values[best]), Status.CONVERGED)]
-    return [_refined(problem, points, values, int(i)) for i in highest]
+    settled = _leads_out(problem, points, highest)
+    return [
+        (points[i], float(values[i]), Status.CONVERGED) if out else _refined(problem, points, values, int(i))
+        for i, out in zip(highest, settled, strict=True)
+    ]
 
 
 def _lattice(k: int) -> float:
     return float(np.sin(np.pi * k / (2 * LATTICE)))
 
 
+def _leads_out(problem: Problem, points: Array, tops: IntArray) -> NDArray[np.bool_]:
+    """Which of some peaks are ends of the interval from which uphill leads outwards."""
+    outwards = np.where(tops == 0, -1.0, np.where(tops == len(points) - 1, 1.0, 0.0))
+    ends = outwards != 0
+    out = np.zeros(tops.size, dtype=bool)
+    if ends.any() and problem.has_slopes:
+        slopes = problem.values_and_gradients(points[tops[ends]])[1][:, 0]
+        out[ends] = outwards[ends] * slopes >= 0
+    return out
+
+
 def _refined(problem: Problem, points: Array, values: Array, i: int) -> End:
-    """Narrow the bracket of a peak, unless it is an end of the interval from which uphill leads outwards."""
+    """Narrow the bracket of a peak."""
     peak, last = (points[i], float(values[i]), Status.CONVERGED), len(points) - 1
-    if i in (0, last) and problem.has_slopes:
-        outwards = 1.0 if i else -1.0
-        if outwards * problem.value_and_gradient(points[i])[1][0] >= 0:
-            return peak
     bracket = float(points[max(i - 1, 0), 0]), float(points[min(i + 1, last), 0])
     p = (_level if problem.has_slopes else _highest)(problem, *bracket)
     value = float(problem.values(np.array([[p]]))[0])

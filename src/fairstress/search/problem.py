@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,16 +53,18 @@ class Problem:
         g = self.members.pull_back(p, at.gradient + at.gradient.T)
         return self.sign * at.value, self.sign * g, at.fit
 
-    def values_and_gradients(self, points: Array) -> tuple[Array, Array]:
-        """``sign * functional`` at points (g, q), and its derivatives (g, q)."""
+    def values_and_gradients(
+        self, points: Array, starts: Sequence[Fit] | None = None
+    ) -> tuple[Array, Array, list[Fit]]:
+        """``sign * functional`` at points (g, q), its derivatives (g, q), and what fits nearby can start from."""
         P = self.members.matrix(points)
-        found = evaluate_many(self.claim, P, self.functional, gradient=True, check_minima=False)
+        found = evaluate_many(self.claim, P, self.functional, gradient=True, check_minima=False, starts=starts)
         slopes = [
             self.members.pull_back(p, at.gradient + at.gradient.T)
             for p, at in zip(points, found, strict=True)
             if at.gradient is not None  # whoever asks has looked at has_slopes
         ]
-        return self.sign * np.array([at.value for at in found]), self.sign * np.array(slopes)
+        return self.sign * np.array([at.value for at in found]), self.sign * np.array(slopes), [at.fit for at in found]
 
     @property
     def has_slopes(self) -> bool:
