@@ -38,22 +38,58 @@ def test_an_end_is_a_maximum_that_no_climb_leaves(fitted, p_max):
         assert climb(problem, p)[1] <= value + 1e-9 * abs(value)
 
 
-@pytest.mark.parametrize("p_max", [0.5, 0.6])
+def slope_along(members, p, slope):
+    """The slope at a point without what the eigenvalue floor, if it holds there, takes up; and whether it does."""
+    values, vectors = np.linalg.eigh(members.matrix(p))
+    between = (p > members.low) & (p < members.high)
+    if values[0] > members.floor + 1e-6:
+        return slope, False
+    normal = 2 * members.point(np.outer(vectors[:, 0], vectors[:, 0]))
+    multiplier = -(slope[between] @ normal[between]) / (normal[between] @ normal[between])
+    assert multiplier > 0
+    return slope + multiplier * normal, True
+
+
+def tops_of(problem, count=6, seed=0):
+    """Distinct ends of ascents from a scan, with value and slope."""
+    found = to_faces(problem, problem.members.scan(count, np.random.default_rng(seed)))
+    tops = {end[0].round(6).tobytes(): end[0] for _, end in found if end}
+    points = np.array(list(tops.values()))
+    return list(zip(points, *problem.values_and_gradients(points)[:2], strict=True))
+
+
+@pytest.mark.parametrize("p_max", [0.5, 0.6, 0.8])
 def test_slopes_vanish_between_limits_and_lead_out_at_them(fitted, p_max):
     """The conditions of a maximum, to far more digits than climbing by values could give."""
-    problem = problem_of(fitted, p_max)
+    problem, inside = problem_of(fitted, p_max), 0
     low, high = problem.members.low, problem.members.high
-    found = to_faces(problem, problem.members.scan(6, np.random.default_rng(0)))
-    tops = {end[0].round(6).tobytes(): end[0] for _, end in found if end}
-    inside = 0
-    for p, value, slope in zip(
-        tops.values(), *problem.values_and_gradients(np.array(list(tops.values())))[:2], strict=True
-    ):
+    for p, value, given in tops_of(problem):
+        slope, _ = slope_along(problem.members, p, given)
         between = (p > low) & (p < high)
         inside += between.sum()
-        assert np.abs(slope[between]).max(initial=0.0) < 1e-5 * abs(value)
+        assert np.abs(slope[between]).max(initial=0.0) < 1e-5 * max(abs(value), np.abs(given).max())
         assert (np.where(p == high, slope, -slope)[~between] >= 0).all()
     assert inside  # else all would be corners
+
+
+def test_maxima_along_the_eigenvalue_floor_are_reached_too():
+    """Two pairs of three lie between their limits, where P is nearly singular: CFU grows towards the floor."""
+    graph = fs.CausalGraph.parse(
+        "a -> x; x -> z; a -> v; z -> v; x <-> z; x <-> v; z <-> v", protected="a", outcome="y"
+    )
+    frame = fs.datasets.simulate(graph, 400, random_state=0).frame
+    given = {"degrees": dict.fromkeys("xzv", 1), "penalty": 0, "predictor_degree": 1, "random_state": 0}
+    fitted = fs.Audit.fit(frame, graph, **given).fitted
+    (problem,) = Solver.of(fitted, fs.Pairwise(min_eigenvalue=0.02), None, None).problems(0.9)
+    on_floor = 0
+    for p, value, given in tops_of(problem, 12):
+        slope, holds = slope_along(problem.members, p, given)
+        between = (p > problem.members.low) & (p < problem.members.high)
+        on_floor += holds and between.sum() > 1
+        assert problem.members.contains(p)
+        assert np.abs(slope[between]).max() < 1e-5 * np.abs(given).max()
+        assert climb(problem, p)[1] <= value + 1e-7 * abs(value)
+    assert on_floor
 
 
 def test_many_ascents_and_each_alone_end_as_high(fitted):

@@ -189,6 +189,9 @@ class Parabola:
     def value_and_gradient(self, p):
         return float(self.values(p[None])[0]), -2 * (p - self.top), None
 
+    def values_and_gradients(self, points, starts=None):
+        return self.values(points), -2 * (points - self.top), [None] * len(points)
+
 
 def one_pair(p_max):
     graph = fs.CausalGraph.parse("a -> x, z; x <-> z", protected="a", outcome="y")

@@ -120,20 +120,25 @@ class CFU:
 
 
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:
-    """(...) what changes (..., r) add up to, of those who have any weight."""
+    """(g,) what changes (g, r) add up to, of those who have any weight; what stands beside changes no digit."""
     if claim.cross is None:
-        return np.asarray(np.dot(claim.measure.each(change), weight))
+        return np.array([np.dot(row, weight) for row in claim.measure.each(change)])
     own = np.where(weight != 0, change, 0.0)
-    return np.asarray(np.einsum("...r,...r->...", own @ claim.cross, own))
+    return np.asarray(_crossed(claim.cross, own)[:, None] @ own[:, :, None])[:, 0, 0]
 
 
 def _slopes(claim: Claim, change: Array, weight: Array) -> Array:
-    """(..., r) derivatives of these sums."""
+    """(g, r) derivatives of these sums."""
     assert claim.measure.slope is not None
     if claim.cross is None:
         return np.asarray(weight * claim.measure.slope(change))
     own = np.where(weight != 0, change, 0.0)
-    return np.where(weight != 0, claim.measure.slope(own @ claim.cross), 0.0)
+    return np.where(weight != 0, claim.measure.slope(_crossed(claim.cross, own)), 0.0)
+
+
+def _crossed(Q: Array, rows: Array) -> Array:
+    """(g, r) each of some rows (g, r) times Q."""
+    return np.asarray(rows[:, None] @ Q)[:, 0]
 
 
 def evaluate_cfu(claim: Claim, P: Array) -> Evaluation:

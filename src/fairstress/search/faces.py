@@ -63,6 +63,10 @@ def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
             break
         _make(problem, moves)
         _join(problem, all_)
+    ended = [one for one in all_ if one.ended]
+    if ended:  # as they are without where an ascent came from
+        for one, value in zip(ended, problem.values(np.array([one.p for one in ended])).tolist(), strict=True):
+            one.value = value
     return [_outcome(_leader(all_, one)) for one in all_]
 
 
@@ -118,7 +122,7 @@ def _face(members: Members, p: Array, slope: Array) -> _Face | None:
         return plain
     if values[1] - values[0] < SMOOTH:
         return None
-    normal = 2 * members.point(np.outer(vectors[:, 0], vectors[:, 0]))
+    normal = _normal(members, vectors[:, 0])
     free, nu = _held(slope, normal, limit, inner)
     if nu <= 0:  # uphill leads away from it
         return plain
@@ -128,6 +132,11 @@ def _face(members: Members, p: Array, slope: Array) -> _Face | None:
     bend = nu * _bend_of_eigenvalue(members, directions, values, vectors)
     aside = min(APART * width, float(np.sqrt(APART * values[0] * (values[1] - values[0]))))
     return _Face(limit, directions, slope + nu * normal, normal, bend, aside)
+
+
+def _normal(members: CorrelationSet, v: Array) -> Array:
+    """(q,) derivative of the smallest eigenvalue, whose eigenvector is v."""
+    return np.asarray(2 * members.point(np.outer(v, v)))
 
 
 def _held(slope: Array, normal: Array, limit: Array, inner: Mask) -> tuple[Mask, float]:
@@ -190,11 +199,11 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
     """(k, k) second derivatives along the directions in which each ascent can go."""
     beside = [one.p + face.aside * d for one, face in held for d in face.directions.T]
     starts = [one.fit for one, face in held for _ in face.directions.T]
-    slopes = problem.values_and_gradients(np.array(beside), starts)[1] if beside else np.zeros((0, 0))
-    ends = np.cumsum([face.directions.shape[1] for _, face in held])[:-1]
+    slopes = iter(problem.values_and_gradients(np.array(beside), starts)[1] if beside else ())
     bends = []
-    for (one, face), own in zip(held, np.split(slopes, ends), strict=True):
-        H = (own - one.slope) @ face.directions / face.aside if len(own) else np.zeros((0, 0))
+    for one, face in held:
+        own = np.array([next(slopes) - one.slope for _ in face.directions.T]).reshape(-1, one.p.size)
+        H = own @ face.directions / face.aside
         bends.append((H + H.T) / 2 + face.bend_of_floor)
     return bends
 
@@ -233,36 +242,35 @@ def _target(members: Members, one: _Ascent, face: _Face, step: Array) -> tuple[A
     if share * np.abs(step).max() <= SHORTEST:
         return None
     target = np.where(shares <= share, ahead, np.clip(one.p + share * step, members.low, members.high))
-    if isinstance(members, CorrelationSet) and face.normal.any():
-        returned = _returned(members, target, face.normal)
-        if returned is None:
-            one.reach = share * float(np.abs(step).max()) / SHORTER
-            return one.p, np.inf  # which gains too little
-        target = returned
-    return target, share * float(face.slope @ step)
+    inside = _returned(members, target) if isinstance(members, CorrelationSet) else target
+    if inside is None:
+        one.reach = share * float(np.abs(step).max()) / SHORTER
+        return one.p, np.inf  # which gains too little
+    return inside, share * float(face.slope @ step)
 
 
 def _to_floor(members: CorrelationSet, p: Array, step: Array) -> float:
     """How much of a step leads to the floor: ``P - floor I + t D`` is definite up to an eigenvalue's reciprocal."""
-    inverse = np.linalg.inv(np.linalg.cholesky(members.matrix(p) - (members.floor + SLACK) * np.eye(members.size)))
+    lowest = members.floor - AT_FLOOR  # the point itself may lie at the floor
+    inverse = np.linalg.inv(np.linalg.cholesky(members.matrix(p) - lowest * np.eye(members.size)))
     D = members.matrix(step) - np.eye(members.size)
     least = float(np.linalg.eigvalsh(inverse @ D @ inverse.T)[0])
     return -1 / least if least < 0 else np.inf
 
 
-def _returned(members: CorrelationSet, p: Array, normal: Array) -> Array | None:
+def _returned(members: CorrelationSet, p: Array) -> Array | None:
     """A point drawn back above the floor along its normal, limits kept; None where that leads out of the box."""
-    way = np.where((p == members.high) | (p == members.low), 0.0, normal)
-    D = members.matrix(way) - np.eye(members.size)
+    between = (p != members.high) & (p != members.low)
     for _ in range(RETURNS):
         values, vectors = np.linalg.eigh(members.matrix(p))
-        short, gains = members.floor + 2 * SLACK - values[0], float(vectors[:, 0] @ D @ vectors[:, 0])
+        short = members.floor + 2 * SLACK - float(values[0])
         if short <= SLACK:
-            inside = ((p >= members.low) & (p <= members.high)).all()
-            return p if inside else None
-        if gains <= 0:
+            return p if ((p >= members.low) & (p <= members.high)).all() else None
+        way = between * _normal(members, vectors[:, 0])
+        size = float(way @ way)
+        if size == 0:
             return None
-        p = p + (short / gains) * way  # lambda_min is concave along it: Newton's method comes from below
+        p = p + (short / size) * way
     return None
 
 
