@@ -4,7 +4,8 @@ Newton's method in the coordinates that are free and, where uphill leads through
 lambda_min is kept, a smooth function of the point as long as it is the only eigenvalue so small: with the multiplier
 ``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor and ``H + nu lambda''`` the
 curvature. Curvatures are differences of exact gradients, which are asked for side by side, as the points that ascents
-try are: many at once cost little more than one. An ascent that does not settle on a maximum is left to `climb`.
+try are: many at once cost little more than one. Off the floor what a move shows of the curvature corrects it by the
+symmetric update of rank one, so that it is made once. An ascent that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ SHORTEST = 1e-10  # a move that is not worth while
 FLAT = 1e-6  # of the precision that is asked for: a gain that is not worth a move, Newton's last ones being so large
 NEAR = 0.05  # of the box's width: an ascent that comes as near to a higher one goes on as that one
 EVEN = 1e-12  # of the largest curvature or slope: a curvature below this is none
+FAINT = 1e-8  # of the largest that it can be: a part of what a step shows that corrects nothing
 GAIN = 1e-4  # of what a slope promises: the least that a move must bring
 AT_FLOOR = 1e-8  # above the floor: an eigenvalue that lies there
 SMOOTH = 1e-3  # how far the two smallest eigenvalues must be apart for the floor to be smooth
@@ -47,6 +49,7 @@ class _Ascent:
     value: float
     slope: Array  # (q,)
     fit: Fit  # Model B there, from which fits nearby set out
+    bend: tuple[Array, Array] | None = None  # directions (q, k) off the floor, and the curvature (k, k) along them
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
@@ -175,6 +178,7 @@ class _Move:
     ascent: _Ascent
     target: Array  # (q,)
     promised: float  # what the slope promises
+    is_off_floor: bool  # where it sets out
 
 
 def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
@@ -191,21 +195,21 @@ def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
         target = None if one.ended or length == 0 else _target(problem.members, one, face, step)
         if target is not None:
             one.going = True
-            moves.append(_Move(one, *target))
+            moves.append(_Move(one, *target, is_off_floor=not face.normal.any()))
     return moves
 
 
 def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
     """(k, k) second derivatives along the directions in which each ascent can go."""
-    beside = [one.p + face.aside * d for one, face in held for d in face.directions.T]
-    starts = [one.fit for one, face in held for _ in face.directions.T]
+    new = [(one, face) for one, face in held if not (one.bend and np.array_equal(one.bend[0], face.directions))]
+    beside = [one.p + face.aside * d for one, face in new for d in face.directions.T]
+    starts = [one.fit for one, face in new for _ in face.directions.T]
     slopes = iter(problem.values_and_gradients(np.array(beside), starts)[1] if beside else ())
-    bends = []
-    for one, face in held:
+    for one, face in new:
         own = np.array([next(slopes) - one.slope for _ in face.directions.T]).reshape(-1, one.p.size)
         H = own @ face.directions / face.aside
-        bends.append((H + H.T) / 2 + face.bend_of_floor)
-    return bends
+        one.bend = face.directions, (H + H.T) / 2 + face.bend_of_floor
+    return [one.bend[1] for one, _ in held if one.bend is not None]
 
 
 def _step(face: _Face, bend: Array) -> tuple[Array, float, bool]:
@@ -274,6 +278,21 @@ def _returned(members: CorrelationSet, p: Array) -> Array | None:
     return None
 
 
+def _corrected(bend: tuple[Array, Array] | None, step: Array, change: Array) -> tuple[Array, Array] | None:
+    """The curvature nearest in rank that gives the change of slopes along a step; None where the step leads aside."""
+    if bend is None:
+        return None
+    B, H = bend
+    along, bent = B.T @ step, B.T @ change
+    if np.abs(step - B @ along).max() > FAINT * np.abs(step).max():
+        return None
+    missed = bent - H @ along
+    size = float(missed @ along)
+    if abs(size) <= FAINT * float(np.linalg.norm(missed) * np.linalg.norm(along)):
+        return bend
+    return B, H + np.outer(missed, missed) / size
+
+
 def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     """Move all ascents; one that would not gain by it stays, and moves less far next."""
     targets, starts = np.array([move.target for move in moves]), [move.ascent.fit for move in moves]
@@ -281,8 +300,9 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
-            one.reach = length / SHORTER if length else one.reach
+            one.reach, one.bend = length / SHORTER if length else one.reach, None
             one.going = one.reach > SHORTEST
             continue
         one.reach = max(one.reach, LONGER * length)
+        one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope) if move.is_off_floor else None
         one.p, one.value, one.slope, one.fit = move.target, value, slope, fit
