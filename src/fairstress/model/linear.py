@@ -29,11 +29,15 @@ def loses_digits(N: Array) -> NDArray[np.bool_]:
 
 
 def ridge(G: Array, c: Array, penalties: Array) -> Array:
-    """Ridge weights ``(G + diag(penalties))^-1 c``; raises ``LinAlgError`` where they are not unique."""
-    N = G + np.diag(penalties)
-    scale = np.sqrt(np.diag(N))
-    factor = np.linalg.cholesky(N / np.outer(scale, scale))  # fails where a column is determined by others
-    return np.asarray(linalg.cho_solve((factor, True), c / scale) / scale)
+    """Ridge weights ``(G + diag(penalties))^-1 c`` (..., d) for penalties (..., d) of the columns.
+
+    Raises ``LinAlgError`` where some are not unique.
+    """
+    N = G + penalties[..., None] * np.eye(len(c))
+    scale = np.sqrt(np.diagonal(N, axis1=-2, axis2=-1))
+    N /= scale[..., :, None] * scale[..., None, :]
+    np.linalg.cholesky(N)  # fails where a column is determined by others
+    return np.asarray(np.linalg.solve(N, (c / scale)[..., None])[..., 0] / scale)
 
 
 def dependent_column(G: Array) -> int | None:

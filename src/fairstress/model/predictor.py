@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import special
@@ -190,9 +190,9 @@ def check_independent(N: Array, terms: Sequence[str], where: str, penalty: float
 # ---------------------------------------------------------------- ridge
 
 
-def squared_errors(moments: Moments, theta: Array) -> float:
-    """Sum of squared errors of ``phi' theta`` on the rows behind some moments."""
-    return float(moments.S[0, 0] - 2 * theta @ moments.C[:, 0] + theta @ moments.G @ theta)
+def squared_errors(moments: Moments, theta: Array) -> Any:
+    """Sum of squared errors of ``phi' theta`` on the rows behind some moments, for weights (..., d)."""
+    return moments.S[0, 0] - 2 * theta @ moments.C[:, 0] + ((theta @ moments.G) * theta).sum(axis=-1)
 
 
 def total_squares(*moments: Moments) -> float:
@@ -205,7 +205,7 @@ def total_squares(*moments: Moments) -> float:
 def _least_squares(moments: Moments, penalties: Array) -> tuple[Array, float]:
     """Ridge weights, and R2."""
     theta = ridge(moments.G, moments.C[:, 0], penalties)
-    return theta, 1 - squared_errors(moments, theta) / total_squares(moments)
+    return theta, 1 - float(squared_errors(moments, theta)) / total_squares(moments)
 
 
 # ---------------------------------------------------------------- logistic

@@ -146,22 +146,18 @@ def _held_out_errors(
     """Sum of squared errors on each fold of the ridge fitted to the others, as (penalties, folds)."""
     whole = add_up(moments)
     errors = np.empty((len(penalties), len(moments)))
-    for i, penalty in enumerate(penalties):
-        columns = column_penalties(embedding, penalty, penalise_constant=penalise_constant)
-        for f, held_out in enumerate(moments):
-            rest = whole - held_out
-            errors[i, f] = squared_errors(held_out, _ridge(rest, columns, penalty, embedding))
+    own = [column_penalties(embedding, penalty, penalise_constant=penalise_constant) for penalty in penalties]
+    for f, held_out in enumerate(moments):
+        rest = whole - held_out
+        try:
+            theta = ridge(rest.G, rest.C[:, 0], np.array(own))
+        except np.linalg.LinAlgError:  # which the least penalty is the first to bring about
+            raise DataError(
+                f"cross-validation cannot fit the terms {', '.join(embedding.terms)} with penalty {min(penalties):g}: "
+                "they are collinear in a fold; give larger penalties or a lower max_degree"
+            ) from None
+        errors[:, f] = squared_errors(held_out, theta)
     return errors
-
-
-def _ridge(moments: Moments, columns: Array, penalty: float, embedding: Embedding) -> Array:
-    try:
-        return ridge(moments.G, moments.C[:, 0], columns)
-    except np.linalg.LinAlgError:
-        raise DataError(
-            f"cross-validation cannot fit the terms {', '.join(embedding.terms)} with penalty {penalty:g}: "
-            "they are collinear in a fold; give larger penalties or a lower max_degree"
-        ) from None
 
 
 def _ridge_losses(

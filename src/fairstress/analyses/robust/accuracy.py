@@ -91,7 +91,7 @@ class SquaredErrors:
 
     def r2(self, theta: Array) -> float:
         """In-sample share of the variance explained."""
-        return 1 - squared_errors(self.moments, theta) / total_squares(self.moments)
+        return 1 - float(squared_errors(self.moments, theta)) / total_squares(self.moments)
 
     def best(self, M: Array, weight: float, start: Array) -> Saddle:
         """The weights that are best against the worst of the cuts: in closed form but for their mixture."""
