@@ -263,7 +263,7 @@ def correlation_gradients(system: System, fits: Sequence[Fit], c_w: Array) -> Ar
     P_inverse = _inverse(np.array([one.correlation for one in fits]))
     point = _profile(system, P_inverse, np.array([one.log_scales for one in fits]))
     v_w, v_t = _solve_at(system, point, c_w)
-    V = _spread(system, v_w)
+    V = _in_columns(system, v_w)
     B = -2 * (V.transpose(0, 2, 1) @ point.Q) - 2 * v_t[:, :, None] * point.R
     u = np.exp(-point.t)
     return np.asarray(P_inverse @ (u[:, :, None] * B * u[:, None, :]) @ P_inverse)
@@ -286,7 +286,7 @@ def _solve_at(system: System, point: _Point, c_w: Array) -> tuple[Array, Array]:
     return np.asarray(v_w[:, :, 0]), np.asarray(v_t[:, :, 0])
 
 
-def _spread(system: System, w: Array) -> Array:
+def _in_columns(system: System, w: Array) -> Array:
     """(g, D, m) weights (g, D), each in the column of its equation."""
     W = np.zeros((len(w), *system.moments.C.shape))
     W[:, np.arange(system.feature_of.size), system.feature_of] = w
@@ -347,7 +347,7 @@ def _profile(system: System, P_inverse: Array, t: Array) -> _Point:
     N = moments.G * K_b[:, :, b]
     N[:, d, d] += system.penalties
     w = solve(N, (moments.C * K_b).sum(axis=2, keepdims=True))[:, :, 0]
-    W = _spread(system, w)
+    W = _in_columns(system, w)
     W_T = W.transpose(0, 2, 1)
     Q = moments.C - moments.G @ W
     R = moments.S - W_T @ moments.C - Q.transpose(0, 2, 1) @ W

@@ -40,10 +40,10 @@ def peaks(problem: Problem, points: Array, values: Array, *, on_sample: bool = F
     if values[highest].max() <= problem.negligible:
         best = highest[int(values[highest].argmax())]
         return [(points[best], float(values[best]), Status.CONVERGED)]
-    settled = _leads_out(problem, points, highest)
+    leading_out = _leads_out(problem, points, highest)
     return [
         (points[i], float(values[i]), Status.CONVERGED) if out else _refined(problem, points, values, int(i))
-        for i, out in zip(highest, settled, strict=True)
+        for i, out in zip(highest, leading_out, strict=True)
     ]
 
 
