@@ -11,18 +11,22 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache, reduce
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from fairstress.errors import SettingError, show
 
 T = TypeVar("T")
 S = TypeVar("S")
 
+np.empty(31 * 2**17)  # 31 MB, taken and given back: from now on the C library keeps what steps of sums give back, which
+# glibc does up to the largest size that it has seen; to ask the system for memory anew can take longer than the step
+
 VARIABLE = "FAIRSTRESS_THREADS"
-FEW = 16  # pieces, 65,536 rows, up to which it is not worth while to spread them
 AHEAD = 3  # pieces a thread that wait to be worked on, or to be added
 
 _here = threading.local()
@@ -75,12 +79,17 @@ def _checked(count: Any, what: str) -> int:
 
 def in_one_thread(function: Callable[[S], T], item: S) -> T:
     """Call a function in a process that shares the cores with others: sums in it are not spread any further."""
-    before = getattr(_here, "inside", False)
+    before = _is_inside()
     _here.inside = True
     try:
         return function(item)
     finally:
         _here.inside = before
+
+
+def _is_inside() -> bool:
+    """Whether this thread works on a part of some sum, or shares the cores with other processes."""
+    return bool(getattr(_here, "inside", False))
 
 
 # ---------------------------------------------------------------- sums
@@ -98,7 +107,8 @@ def total(of: Callable[[S], T], pieces: Sequence[S], *, alone: bool = False) -> 
     alone
         Whether the function may not be called by several threads at once.
     """
-    return add_up(map(of, pieces) if alone or len(pieces) <= FEW else in_order(of, pieces))
+    threads = 1 if alone or _is_inside() else min(n_threads(), len(pieces))
+    return add_up(map(of, pieces)) if threads == 1 else _Sum(of, pieces, AHEAD * threads).worked_out_by(threads)
 
 
 def add_up(parts: Iterable[T]) -> T:
@@ -113,10 +123,62 @@ def _plus(x: Any, y: Any) -> Any:
     return type(x)(*sums) if hasattr(x, "_fields") else tuple(sums)
 
 
+class _Sum(Generic[S, T]):
+    """A sum that several threads work on: each takes the next piece, and whoever can adds what is known in order."""
+
+    def __init__(self, of: Callable[[S], T], pieces: Sequence[S], ahead: int) -> None:
+        self._of, self._pieces, self._ahead = of, pieces, ahead
+        self._changed = threading.Condition()
+        self._taken, self._added = 0, 0  # pieces so far
+        self._waiting: dict[int, T] = {}  # what is known of pieces that others stand before
+        self._sum: list[T] = []
+        self._failed = False
+
+    def worked_out_by(self, threads: int) -> T:
+        """Work on it in this thread and in others."""
+        others = [_pool(threads - 1).submit(copy_context().run, self._work) for _ in range(threads - 1)]
+        try:
+            in_one_thread(lambda _: self._work(), None)
+        finally:
+            started = [other for other in others if not other.cancel()]
+            wait(started)
+        for other in started:
+            other.result()  # raises what was raised there
+        return self._sum[0]
+
+    def _work(self) -> None:
+        while (place := self._next()) is not None:
+            try:
+                found = self._of(self._pieces[place])
+            except BaseException:
+                with self._changed:
+                    self._failed = True
+                    self._changed.notify_all()
+                raise
+            self._put(place, found)
+
+    def _next(self) -> int | None:
+        """The place of a piece that nobody works on; none is taken far ahead of those that were added."""
+        with self._changed:
+            place = self._taken
+            self._taken += 1
+            self._changed.wait_for(lambda: self._failed or place < self._added + self._ahead)
+            return None if self._failed or place >= len(self._pieces) else place
+
+    def _put(self, place: int, found: T) -> None:
+        with self._changed:
+            self._waiting[place] = found
+            while self._added in self._waiting:
+                own = self._waiting.pop(self._added)
+                self._sum[:] = [own if self._added == 0 else _plus(self._sum[0], own)]
+                self._added += 1
+            self._changed.notify_all()
+
+
 def in_order(of: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
     """What a function gives for each piece, in their order, worked out by several threads and not far ahead."""
     threads = n_threads()
-    if threads == 1 or getattr(_here, "inside", False):
+    if threads == 1 or _is_inside():
         yield from map(of, pieces)
         return
     waiting: deque[Future[T]] = deque()

@@ -23,6 +23,9 @@ IntArray = NDArray[np.intp]
 T = TypeVar("T")
 
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+LONGEST = 2**16  # rows of a block of a sum: steps so long that threads need not wait for each other
+NUMBERS = 2**21  # that are made of such a block at once, if it has more than BLOCK rows
+WIDTH = 32  # numbers for each row that are made where nobody says how many
 MANY = 2**17  # entries from which on a sample is looked at first
 SAMPLE = 2**15  # entries of it
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
@@ -71,11 +74,14 @@ class Rows:
         """How many rows there are."""
         return self.a.size
 
-    def blocks(self) -> Iterator[Rows]:
-        """Hand out the rows that are in memory in order, a block at a time."""
-        return map(self.where, self._places())
+    def blocks(self, width: int | None = None) -> Iterator[Rows]:
+        """Hand out the rows that are in memory in order, a block at a time.
 
-    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        Blocks are short where that is not said, and long where it is said how many numbers a row is made into.
+        """
+        return map(self.where, self._places(_length(width)))
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = WIDTH) -> T:
         """Add up what a function of a block gives, over all blocks in their order, in several threads.
 
         Parameters
@@ -84,10 +90,12 @@ class Rows:
             What a block adds: an array, a number or anything else with a sum, or a tuple of these.
         alone
             Whether several threads may not call it at once.
+        width
+            How many numbers for each row it makes on the way: of many, blocks are shorter; None: of very many.
         """
         if self.whole is not None:
             return self.whole.total(of, alone=alone)
-        return total(lambda place: of(self.where(place)), self._places(), alone=alone)
+        return total(lambda place: of(self.where(place)), self._places(_length(width)), alone=alone)
 
     def some(self) -> Rows | None:
         """A sample of the rows, the same each time; None where they are not many."""
@@ -97,9 +105,11 @@ class Rows:
         """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
         return self.whole is None and self.size * width <= KEPT
 
-    def _places(self) -> list[slice]:
-        """Where each block stands; there is always one."""
-        return [slice(start, start + BLOCK) for start in range(0, max(self.size, 1), BLOCK)]
+    def _places(self, longest: int) -> list[slice]:
+        """Where each block stands; there is always one, and they are as equal as can be: threads end together."""
+        count = max(1, -(-self.size // longest))
+        size = max(1, -(-self.size // count))
+        return [slice(start, start + size) for start in range(0, max(self.size, 1), size)]
 
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""
@@ -117,6 +127,11 @@ class Rows:
             self.y_square[which],
             None if self.other is None else self.other[which],
         )
+
+
+def _length(width: int | None) -> int:
+    """How many rows a block has, at most, where so many numbers are made of each; few where nobody says how many."""
+    return BLOCK if width is None else min(LONGEST, max(BLOCK, NUMBERS // max(1, width)))
 
 
 def sample(rows: Rows, size: int, rng: np.random.Generator) -> Rows:
