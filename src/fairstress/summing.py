@@ -2,6 +2,9 @@
 
 What is computed from rows is a sum over blocks. Several threads work on blocks at once, which numpy allows since its
 products and functions leave the interpreter alone; results are added in the blocks' order, whoever was first.
+
+Two threads gain where a step takes much longer than to wake a thread, some 50 microseconds: hence blocks of many rows,
+few steps, and `np.dot` for small results, since ``@`` and `np.repeat` keep the interpreter to themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from fairstress.errors import SettingError, show
 T = TypeVar("T")
 S = TypeVar("S")
 
-np.empty(31 * 2**17)  # 31 MB, taken and given back: from now on the C library keeps what steps of sums give back, which
+np.empty(2**21)  # 16 MB, taken and given back: from now on the C library keeps what steps of sums give back, which
 # glibc does up to the largest size that it has seen; to ask the system for memory anew can take longer than the step
 
 VARIABLE = "FAIRSTRESS_THREADS"
@@ -39,10 +42,9 @@ _given: list[int] = []  # the number that was set, if any
 def set_threads(count: int | None) -> None:
     """Say on how many cores sums over rows are worked out; the answers are the same, to the last digit, on any number.
 
-    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: numpy's short steps make
-    threads wait for each other, so that more of them can take longer. It is worth a try with the extra ``fast``, whose
-    compiled sweeps do not wait. Tables of up to some 65,000 distinct rows, and processes that ``n_jobs`` starts, take
-    one in any case.
+    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: threads wait for each
+    other between numpy's steps, and on some machines more of them take longer; ``benchmarks/threads.py`` tells. Tables
+    of up to 65,536 distinct rows, and processes that ``n_jobs`` starts, take one in any case.
 
     Parameters
     ----------

@@ -28,6 +28,8 @@ NUMBERS = 2**21  # that are made of such a block at once, if it has more than BL
 WIDTH = 32  # numbers for each row that are made where nobody says how many
 MANY = 2**17  # entries from which on a sample is looked at first
 SAMPLE = 2**15  # entries of it
+PIECE = 2**20  # rows that are grouped at once, where groups are few
+GROUPS = 2**16  # that are few
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
@@ -60,7 +62,7 @@ class Rows:
     x: Array  # (r, m) features, standardised
     weight: Array  # (r,) sum of the weights of the rows that are alike
     y: Array  # (r,) weighted sum of the outcome
-    y_square: Array  # (r,) weighted sum of the squared outcome
+    y_square: Array | None  # (r,) weighted sum of the squared outcome; None: each row is one person, of weight 1
     other: Array | None = None  # (r,) number of the values outside the graph; None where no predictor is shown any
     whole: Whole | None = None  # all rows, where these are a sample of them: sums are over all
 
@@ -68,6 +70,11 @@ class Rows:
     def n(self) -> float:
         """Sum of the weights: the number of people that the rows, or all of which they are a sample, stand for."""
         return float(self.weight.sum()) if self.whole is None else self.whole.n
+
+    @property
+    def squares(self) -> Array:
+        """(r,) weighted sum of the squared outcome."""
+        return self.y**2 if self.y_square is None else self.y_square
 
     @property
     def size(self) -> int:
@@ -124,7 +131,7 @@ class Rows:
             self.x[which],
             self.weight[which],
             self.y[which],
-            self.y_square[which],
+            None if self.y_square is None else self.y_square[which],
             None if self.other is None else self.other[which],
         )
 
@@ -175,11 +182,37 @@ def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, 
     Rows that differ in ``other`` are not alike either, where it is given. Of many rows, of which a sample has hardly
     any alike, each counts as distinct.
     """
-    columns = [a, *x.T] if other is None else [a, *x.T, other]
+    return distinct_columns([a, *x.T] if other is None else [a, *x.T, other])
+
+
+def distinct_columns(columns: Sequence[Array]) -> tuple[IntArray, IntArray]:
+    """The same of rows that are given column by column."""
     if hardly_repeat(*columns):
-        everyone = np.arange(a.size)
+        n = columns[0].size
+        everyone: Any = np.arange(n, dtype=np.min_scalar_type(-n))  # half of the memory, where that is enough
         return everyone, everyone
-    return _grouped(columns)
+    return _grouped_in_pieces(columns) or _grouped(columns)
+
+
+def _grouped_in_pieces(columns: Sequence[Array]) -> tuple[IntArray, IntArray] | None:
+    """Groups of many rows, a part of them after the other; None where groups are many too, or rows are not."""
+    n = columns[0].size
+    if n <= PIECE:
+        return None
+    number: dict[tuple[float, ...], int] = {}
+    firsts: list[IntArray] = []
+    group_of: Any = np.empty(n, dtype=np.int32)
+    for start in range(0, n, PIECE):
+        some = [column[start : start + PIECE] for column in columns]
+        first, own = _grouped(some)
+        known = len(number)
+        keys = zip(*(column[first].tolist() for column in some), strict=True)
+        numbers = np.array([number.setdefault(key, len(number)) for key in keys])
+        if len(number) > GROUPS:
+            return None
+        group_of[start : start + PIECE] = numbers[own]
+        firsts.append(start + first[numbers >= known])
+    return np.concatenate(firsts), group_of
 
 
 def _grouped(columns: Sequence[Any]) -> tuple[IntArray, IntArray]:

@@ -426,7 +426,7 @@ def outcome_moments(rows: Rows, columns: Callable[[Rows], Array], width: int = W
 
 def _outcome_moments(Phi: Array, block: Rows) -> Moments:
     G, C = _cross_products(Phi, block.weight), np.dot(Phi.T, block.y[:, None])
-    return Moments(G, C, block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
+    return Moments(G, C, block.squares.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
 
 
 def _cross_products(Z: Array, weight: Array) -> Array:

@@ -99,11 +99,11 @@ class Together:
         """Lay together the monomials of some polynomials, given by exponents and by their inputs' variables."""
         occurring = (v for es, own in polynomials for i, v in enumerate(own) if any(e[i] for e in es))
         variables = tuple(dict.fromkeys(occurring))
-        spread = [[_spread(e, own, variables) for e in es] for es, own in polynomials]
-        exponents = ordered({e for es in spread for e in es} | {(0,) * len(variables)})
+        by_all = [[_by_all(e, own, variables) for e in es] for es, own in polynomials]
+        exponents = ordered({e for es in by_all for e in es} | {(0,) * len(variables)})
         place = {e: i for i, e in enumerate(exponents)}
         ladder = Ladder.of(exponents)
-        places = tuple(np.array([place[e] for e in es], dtype=np.intp) for es in spread)
+        places = tuple(np.array([place[e] for e in es], dtype=np.intp) for es in by_all)
         return cls(tuple(variables[k] for k in ladder.inputs), ladder, places)
 
     def columns(self, a: Array, x: Array) -> Array:
@@ -116,7 +116,7 @@ class Together:
         return columns
 
 
-def _spread(exponents: Exponents, own: Sequence[Variable], variables: Sequence[Variable]) -> Exponents:
+def _by_all(exponents: Exponents, own: Sequence[Variable], variables: Sequence[Variable]) -> Exponents:
     """Exponents by all variables."""
     power = dict(zip(own, exponents, strict=True))
     return tuple(power.get(variable, 0) for variable in variables)
