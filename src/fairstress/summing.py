@@ -2,6 +2,9 @@
 
 What is computed from rows is a sum over blocks. Several threads work on blocks at once, which numpy allows since its
 products and functions leave the interpreter alone; results are added in the blocks' order, whoever was first.
+
+Two threads gain where a step takes much longer than to wake a thread, some 50 microseconds: hence blocks of many rows,
+few steps, and `np.dot` for small results, since ``@`` and `np.repeat` keep the interpreter to themselves.
 """
 
 from __future__ import annotations
@@ -11,18 +14,22 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache, reduce
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from fairstress.errors import SettingError, show
 
 T = TypeVar("T")
 S = TypeVar("S")
 
+np.empty(2**21)  # 16 MB, taken and given back: from now on the C library keeps what steps of sums give back, which
+# glibc does up to the largest size that it has seen; to ask the system for memory anew can take longer than the step
+
 VARIABLE = "FAIRSTRESS_THREADS"
-FEW = 16  # pieces, 65,536 rows, up to which it is not worth while to spread them
 AHEAD = 3  # pieces a thread that wait to be worked on, or to be added
 
 _here = threading.local()
@@ -35,10 +42,9 @@ _given: list[int] = []  # the number that was set, if any
 def set_threads(count: int | None) -> None:
     """Say on how many cores sums over rows are worked out; the answers are the same, to the last digit, on any number.
 
-    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: numpy's short steps make
-    threads wait for each other, so that more of them can take longer. It is worth a try with the extra ``fast``, whose
-    compiled sweeps do not wait. Tables of up to some 65,000 distinct rows, and processes that ``n_jobs`` starts, take
-    one in any case.
+    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: threads wait for each
+    other between numpy's steps, and on some machines more of them take longer; ``benchmarks/threads.py`` tells. Tables
+    of up to 65,536 distinct rows, and processes that ``n_jobs`` starts, take one in any case.
 
     Parameters
     ----------
@@ -75,12 +81,17 @@ def _checked(count: Any, what: str) -> int:
 
 def in_one_thread(function: Callable[[S], T], item: S) -> T:
     """Call a function in a process that shares the cores with others: sums in it are not spread any further."""
-    before = getattr(_here, "inside", False)
+    before = _is_inside()
     _here.inside = True
     try:
         return function(item)
     finally:
         _here.inside = before
+
+
+def _is_inside() -> bool:
+    """Whether this thread works on a part of some sum, or shares the cores with other processes."""
+    return bool(getattr(_here, "inside", False))
 
 
 # ---------------------------------------------------------------- sums
@@ -98,7 +109,8 @@ def total(of: Callable[[S], T], pieces: Sequence[S], *, alone: bool = False) -> 
     alone
         Whether the function may not be called by several threads at once.
     """
-    return add_up(map(of, pieces) if alone or len(pieces) <= FEW else in_order(of, pieces))
+    threads = 1 if alone or _is_inside() else min(n_threads(), len(pieces))
+    return add_up(map(of, pieces)) if threads == 1 else _Sum(of, pieces, AHEAD * threads).worked_out_by(threads)
 
 
 def add_up(parts: Iterable[T]) -> T:
@@ -113,10 +125,62 @@ def _plus(x: Any, y: Any) -> Any:
     return type(x)(*sums) if hasattr(x, "_fields") else tuple(sums)
 
 
+class _Sum(Generic[S, T]):
+    """A sum that several threads work on: each takes the next piece, and whoever can adds what is known in order."""
+
+    def __init__(self, of: Callable[[S], T], pieces: Sequence[S], ahead: int) -> None:
+        self._of, self._pieces, self._ahead = of, pieces, ahead
+        self._changed = threading.Condition()
+        self._taken, self._added = 0, 0  # pieces so far
+        self._waiting: dict[int, T] = {}  # what is known of pieces that others stand before
+        self._sum: list[T] = []
+        self._failed = False
+
+    def worked_out_by(self, threads: int) -> T:
+        """Work on it in this thread and in others."""
+        others = [_pool(threads - 1).submit(copy_context().run, self._work) for _ in range(threads - 1)]
+        try:
+            in_one_thread(lambda _: self._work(), None)
+        finally:
+            started = [other for other in others if not other.cancel()]
+            wait(started)
+        for other in started:
+            other.result()  # raises what was raised there
+        return self._sum[0]
+
+    def _work(self) -> None:
+        while (place := self._next()) is not None:
+            try:
+                found = self._of(self._pieces[place])
+            except BaseException:
+                with self._changed:
+                    self._failed = True
+                    self._changed.notify_all()
+                raise
+            self._put(place, found)
+
+    def _next(self) -> int | None:
+        """The place of a piece that nobody works on; none is taken far ahead of those that were added."""
+        with self._changed:
+            place = self._taken
+            self._taken += 1
+            self._changed.wait_for(lambda: self._failed or place < self._added + self._ahead)
+            return None if self._failed or place >= len(self._pieces) else place
+
+    def _put(self, place: int, found: T) -> None:
+        with self._changed:
+            self._waiting[place] = found
+            while self._added in self._waiting:
+                own = self._waiting.pop(self._added)
+                self._sum[:] = [own if self._added == 0 else _plus(self._sum[0], own)]
+                self._added += 1
+            self._changed.notify_all()
+
+
 def in_order(of: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
     """What a function gives for each piece, in their order, worked out by several threads and not far ahead."""
     threads = n_threads()
-    if threads == 1 or getattr(_here, "inside", False):
+    if threads == 1 or _is_inside():
         yield from map(of, pieces)
         return
     waiting: deque[Future[T]] = deque()

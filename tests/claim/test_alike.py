@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.claim import alike
 from fairstress.claim.evaluate import evaluate
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.relative import RelativeCFU
+from fairstress.inputs.rows import Rows
 
 GRAPH = "a -> x, z; x -> z, v; z -> v; c -> v; a <-> x; x <-> z"
 
@@ -86,3 +88,16 @@ def test_replicates_weigh_the_groups_anew():
     P = at(audit, 0.3, -0.2)
     expected = evaluate(everyone(other), P, CFU()).value
     assert evaluate(other, P, CFU()).value == pytest.approx(expected, rel=1e-11)
+
+
+def test_of_each_group_the_first_of_the_smallest_is_found_a_part_after_the_other(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = np.round(rng.standard_normal((500, 2)), 1)  # several are the smallest
+    group = rng.integers(0, 7, 500)
+    nothing = np.zeros(500)
+    people = Rows(nothing, nothing, x, nothing + 1, nothing, nothing)
+    size = np.abs(x).max(axis=1)
+    expected = [min(np.flatnonzero(group == g), key=lambda i: (size[i], i)) for g in range(7)]
+    for piece in (10**6, 64):
+        monkeypatch.setattr(alike, "PIECE", piece)
+        np.testing.assert_array_equal(alike._nearest(people, group), expected)

@@ -68,7 +68,8 @@ def test_cfu_is_the_mean_of_the_rows_cfu_and_that_of_the_counterfactual_frame():
     np.testing.assert_allclose(by_row, (after - before) ** 2, rtol=1e-8, atol=1e-12)
 
 
-def test_sums_over_blocks_are_sums_over_all_rows():
+def test_sums_over_blocks_are_sums_over_all_rows(monkeypatch):
+    monkeypatch.setattr("fairstress.inputs.rows.LONGEST", BLOCK)
     graph = fs.CausalGraph.parse(MISSING, protected="a", outcome="y")
     frame = fs.datasets.simulate(graph, 2 * BLOCK + 100, random_state=5).frame  # three blocks
     case = fs.Audit.fit(frame, graph, degrees=dict.fromkeys("xzv", 2), penalty=1.0, **OPTIONS)

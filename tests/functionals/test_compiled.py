@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import fairstress as fs
-from fairstress import functionals, summing
+from fairstress import functionals
 from fairstress.claim import claim as claims
 from fairstress.claim.evaluate import fits
 from fairstress.errors import SettingError
@@ -197,8 +197,7 @@ def test_people_who_are_not_kept_are_summed_as_by_numpy(monkeypatch):
 
 @pytest.mark.usefixtures("kernel", "every_row")
 def test_digits_are_the_same_on_one_thread_and_two(monkeypatch):
-    monkeypatch.setattr(rows, "BLOCK", 32)
-    monkeypatch.setattr(summing, "FEW", 1)
+    monkeypatch.setattr(rows, "LONGEST", 32)
     monkeypatch.setenv(switch.VARIABLE, "1")
     claim, found = claim_of(), []
     fitted = some_fits(claim)

@@ -124,3 +124,37 @@ def test_reading_leaves_the_analysts_table_alone_and_does_not_follow_it(frame):
     np.testing.assert_array_equal(table.rows.x, before[0])
     np.testing.assert_array_equal(table.y, before[1])
     assert isinstance(table, Table)
+
+
+@pytest.mark.parametrize("groups", [2, 40])
+def test_rows_that_are_grouped_a_part_after_the_other_have_the_groups_of_all_at_once(monkeypatch, groups):
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, groups, 3000).astype(float), np.sort(rng.integers(0, 3, 3000)).astype(float)]
+    expected = rows.distinct_columns(columns)
+    monkeypatch.setattr(rows, "PIECE", 256)
+    found = rows.distinct_columns(columns)
+    assert found[1].dtype == np.int32
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    monkeypatch.setattr(rows, "GROUPS", 3)
+    assert rows.distinct_columns(columns)[1].dtype == np.intp  # too many to be known by name
+
+
+def test_squares_of_people_one_by_one_are_not_kept_and_sum_to_the_same(frame):
+    table = read_table(frame, GRAPH)
+    assert table.rows.y_square is None
+    np.testing.assert_array_equal(table.rows.squares, table.y**2)
+    np.testing.assert_array_equal(table.rows.where(slice(5, 9)).squares, table.y[5:9] ** 2)
+    twice = table.reweighted(np.full(N, 2.0)).rows
+    np.testing.assert_allclose(twice.squares, 2 * table.y**2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("width", [1, 10, 100, 1000, 10**6, None])
+def test_blocks_have_all_rows_in_order_and_are_the_shorter_the_more_is_made_of_a_row(frame, width):
+    some = read_table(frame, GRAPH).rows
+    sizes = [block.size for block in some.blocks(width)]
+    most = rows.BLOCK if width is None else min(rows.LONGEST, max(rows.BLOCK, rows.NUMBERS // width))
+    assert sum(sizes) == N
+    assert max(sizes) <= most
+    assert max(sizes) - min(sizes) <= len(sizes)  # as equal as can be
+    np.testing.assert_array_equal(np.concatenate([block.a for block in some.blocks(width)]), some.a)

@@ -175,6 +175,7 @@ def test_uncorrelated_with_the_attribute_the_likelihood_gains_the_attributes_own
 
 
 def test_columns_that_are_made_anew_for_each_pass_give_the_fit_of_columns_that_are_kept(monkeypatch):
+    monkeypatch.setattr("fairstress.inputs.rows.LONGEST", BLOCK)
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim  # three blocks
     kept = claim.system.fits(P[None], claim.model_a, check_minima=False)[0]
     assert [len(blocks) for blocks in claim.system._columns.values()] == [3]  # each feature is tied to the attribute
@@ -207,7 +208,8 @@ def test_columns_of_features_that_no_chain_of_pairs_ties_to_the_attribute_change
         assert ours[j, k] + ours[k, j] == pytest.approx(theirs[j, k] + theirs[k, j], rel=1e-9)
 
 
-def test_columns_that_are_the_same_but_for_their_sign_are_summed_over_once():
+def test_columns_that_are_the_same_but_for_their_sign_are_summed_over_once(monkeypatch):
+    monkeypatch.setattr("fairstress.inputs.rows.LONGEST", BLOCK)
     claim = fitted(ROOT, n=2 * BLOCK + 50).fitted.claim
     blocks, folded = claim.system.folded()
     B = np.concatenate([block.B for block in blocks])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct, join
+from fairstress.inputs.rows import PIECE, Array, IntArray, Rows, distinct_columns, join
 from fairstress.model.design import Design, Equation
 from fairstress.model.embedding import Polynomial
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
@@ -35,19 +35,20 @@ def changing_alike(rows: Rows, design: Design, view: Lens, predictor: AnyPredict
 
 def _places(rows: Rows, columns: list[int]) -> Places:
     """A row of each group of people who are alike in the attribute, in both worlds, and some features."""
-    _, group = distinct(rows.a, np.column_stack([rows.a_cf, rows.x[:, columns]]))
+    _, group = distinct_columns([rows.a, rows.a_cf, *(rows.x[:, k] for k in columns)])
     return _nearest(rows, group), group
 
 
 def _nearest(rows: Rows, group: IntArray) -> IntArray:
     """Of each group the (first) row with the smallest numbers: changes of large ones have fewer digits."""
-    size, least = np.zeros(rows.size), np.full(int(group.max()) + 1, np.inf)
-    for column in rows.x.T:
-        np.maximum(size, np.abs(column), out=size)
-    np.minimum.at(least, group, size)
-    places = np.flatnonzero(size == least[group])[::-1]
-    one = np.empty(least.size, dtype=np.intp)
-    one[group[places]] = places  # of several the last to be written, which is the first
+    least = np.full(int(group.max()) + 1, np.inf)
+    one = np.zeros(least.size, dtype=np.intp)
+    for start in range(0, rows.size, PIECE):  # pieces: of many rows nothing else is made
+        some = slice(start, start + PIECE)
+        size, own, before = np.abs(rows.x[some]).max(axis=1, initial=0.0), group[some], least.copy()
+        np.minimum.at(least, own, size)
+        places = np.flatnonzero((size == least[own]) & (size < before[own]))[::-1]
+        one[own[places]] = start + places  # of several the last to be written, which is the first
     return one
 
 

@@ -190,7 +190,7 @@ def _variables(graph: CausalGraph, design: Design) -> tuple[str, ...]:
 def with_context(table: Table, settings: Settings, claim: Claim, baselines: dict[str, Baseline]) -> Fitted:
     """Put a claim beside what its CFU is compared with."""
     graph, rows = table.graph, table.rows
-    square, sum_ = rows.total(lambda block: (float(block.y_square.sum()), float(block.y.sum())))
+    square, sum_ = rows.total(lambda block: (float(block.squares.sum()), float(block.y.sum())))
     variance = square / rows.n - (sum_ / rows.n) ** 2
     comparable = settings.measure.is_squared and settings.predictor_scale == PROBABILITY
     raw = isinstance(claim.view, RawColumns)

@@ -64,10 +64,15 @@ class Claim:
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
         if not self._kept and self.rows.keeps(self.design.feature_of.size):
-            blocks = map(self._factual, self.rows.blocks())
+            blocks = map(self._factual, self.rows.blocks(self._width))
             # at once: threads see all of them or none
             self._kept[:] = [replace(block, x_cf=self._under_model_a(block)) for block in blocks]
-        return self._kept or map(self._factual, self.rows.blocks())
+        return self._kept or map(self._factual, self.rows.blocks(self._width))
+
+    @property
+    def _width(self) -> int | None:
+        """How many numbers a person is made into; None where people may have several worlds, and blocks are short."""
+        return None if self.is_mixed else self.design.feature_of.size + len(self.view.names)
 
     def total(self, of: Callable[[Claim, FactualBlock], T]) -> T:
         """Add up what a function of the claim and a block of people gives, over all blocks in their order.
@@ -81,7 +86,7 @@ class Claim:
         if self.blocks() is self._kept:
             return total(partial(of, self), self._kept, alone=alone)
         here = self.bare()
-        return self.rows.total(lambda block: of(here, here._factual(block)), alone=alone)
+        return self.rows.total(lambda block: of(here, here._factual(block)), alone=alone, width=self._width)
 
     def total_beside(self, other: Claim, of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T]) -> T:
         """The same for two claims about the same people, each block of whom is handed on as both see it."""
@@ -90,7 +95,9 @@ class Claim:
         if self.blocks() is self._kept and other.blocks() is other._kept:
             return total(partial(of, claims), list(zip(self._kept, other._kept, strict=True)), alone=alone)
         here = [claim.bare() for claim in claims]
-        return self.rows.total(lambda block: of(here, [claim._factual(block) for claim in here]), alone=alone)
+        return self.rows.total(
+            lambda block: of(here, [claim._factual(block) for claim in here]), alone=alone, width=self._width
+        )
 
     def bare(self) -> Claim:
         """The claim without what a system keeps of rows, where these lie elsewhere and it is sent there."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairstress.claim.support import Support, change_support, grouping_columns
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct, join
+from fairstress.inputs.rows import Array, IntArray, Rows, distinct_columns, join
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
@@ -165,7 +165,7 @@ class Nodes:
         for (own, values), start, end in zip(parts, sizes[:-1], sizes[1:], strict=True):
             weighted = values * rows.weight[own]
             weight[start:end] += weighted.sum(axis=1)
-            cross[start:end, start:end] += weighted @ values.T
+            cross[start:end, start:end] += np.dot(weighted, values.T)  # not @, which would keep other threads waiting
         return weight, cross
 
 
@@ -182,18 +182,18 @@ def _keys(rows: Rows, keys: Sequence[int]) -> Array:
 
 def _count(rows: Rows, keys: Sequence[int]) -> int:
     """How many groups people fall into."""
-    given = _keys(rows, keys)
-    return int(distinct(given[0], given[1:].T)[0].size)
+    given = _variables(rows)
+    return int(distinct_columns([given[k] for k in keys])[0].size)
 
 
 def _apart(rows: Rows, keys: Sequence[int], size: int) -> list[tuple[tuple[float, ...], Rows]]:
     """People by group, of many some, each with those whose values are the least and the greatest."""
-    given = _keys(rows, keys)
-    group = distinct(given[0], given[1:].T)[1] if len(keys) else np.zeros(rows.size, dtype=np.intp)
+    given = [_variables(rows)[k] for k in keys]
+    group = distinct_columns(given)[1] if given else np.zeros(rows.size, dtype=np.int8)
     parts = []
     for g in range(int(group.max()) + 1):
         places = np.flatnonzero(group == g)
-        key = tuple(given[:, places[0]].tolist())
+        key = tuple(float(column[places[0]]) for column in given)
         parts.append((key, rows.where(_some(rows, places, max(2 * size, LOOKED_AT // size)))))
     return parts
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fairstress.model.design import Design, Equation
-from fairstress.model.embedding import Exponents, Polynomial
+from fairstress.model.embedding import Polynomial
+from fairstress.model.monomials import Exponents
 from fairstress.model.predictor import AnyPredictor, PolynomialPredictor
 from fairstress.model.view import Lens, RawColumns, View
 

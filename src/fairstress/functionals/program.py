@@ -16,7 +16,8 @@ import numpy as np
 from fairstress.functionals.sources import NotCompiledError, Sources
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.design import Design
-from fairstress.model.embedding import Embedding, Exponents, Polynomial
+from fairstress.model.embedding import Embedding, Polynomial
+from fairstress.model.monomials import Exponents
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.model.view import RawColumns, View
 

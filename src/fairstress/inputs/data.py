@@ -30,7 +30,7 @@ from fairstress.inputs.kinds import ORDERED, Kind, protected_kind, read_kinds, r
 from fairstress.inputs.missing import Dropped
 from fairstress.inputs.others import combinations, take_others
 from fairstress.inputs.protected import ProtectedCoding, code_protected
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct
+from fairstress.inputs.rows import MANY, Array, IntArray, Rows, distinct
 from fairstress.inputs.units import FeatureCoding, Units, read_feature, read_units
 
 NUMBER, CLASSES = "number", "classes"  # types of outcome
@@ -351,6 +351,8 @@ def gather_rows(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_a
     """Add up weights and outcomes of the rows that are alike."""
     if keep_all and row_of.size == rows.size:  # each is one of a kind, in the table's order
         counts = weight.min() == weight.max() == 1
+        if counts and y.size > MANY:
+            return replace(rows, weight=weight, y=y, y_square=None)
         return replace(rows, weight=weight, y=y if counts else weight * y, y_square=weight * y**2)
     parts = (weight, weight * y, weight * y**2)
     sums = [np.bincount(row_of, values, minlength=rows.a.size).astype(float) for values in parts]

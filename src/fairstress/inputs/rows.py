@@ -23,8 +23,13 @@ IntArray = NDArray[np.intp]
 T = TypeVar("T")
 
 BLOCK = 4096  # rows a block; with a few dozen columns it stays in a core's cache
+LONGEST = 2**16  # rows of a block of a sum: steps so long that threads need not wait for each other
+NUMBERS = 2**21  # that are made of such a block at once, if it has more than BLOCK rows
+WIDTH = 32  # numbers for each row that are made where nobody says how many
 MANY = 2**17  # entries from which on a sample is looked at first
 SAMPLE = 2**15  # entries of it
+PIECE = 2**20  # rows that are grouped at once, where groups are few
+GROUPS = 2**16  # that are few
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
@@ -57,7 +62,7 @@ class Rows:
     x: Array  # (r, m) features, standardised
     weight: Array  # (r,) sum of the weights of the rows that are alike
     y: Array  # (r,) weighted sum of the outcome
-    y_square: Array  # (r,) weighted sum of the squared outcome
+    y_square: Array | None  # (r,) weighted sum of the squared outcome; None: each row is one person, of weight 1
     other: Array | None = None  # (r,) number of the values outside the graph; None where no predictor is shown any
     whole: Whole | None = None  # all rows, where these are a sample of them: sums are over all
 
@@ -67,15 +72,23 @@ class Rows:
         return float(self.weight.sum()) if self.whole is None else self.whole.n
 
     @property
+    def squares(self) -> Array:
+        """(r,) weighted sum of the squared outcome."""
+        return self.y**2 if self.y_square is None else self.y_square
+
+    @property
     def size(self) -> int:
         """How many rows there are."""
         return self.a.size
 
-    def blocks(self) -> Iterator[Rows]:
-        """Hand out the rows that are in memory in order, a block at a time."""
-        return map(self.where, self._places())
+    def blocks(self, width: int | None = None) -> Iterator[Rows]:
+        """Hand out the rows that are in memory in order, a block at a time.
 
-    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+        Blocks are short where that is not said, and long where it is said how many numbers a row is made into.
+        """
+        return map(self.where, self._places(_length(width)))
+
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = WIDTH) -> T:
         """Add up what a function of a block gives, over all blocks in their order, in several threads.
 
         Parameters
@@ -84,10 +97,12 @@ class Rows:
             What a block adds: an array, a number or anything else with a sum, or a tuple of these.
         alone
             Whether several threads may not call it at once.
+        width
+            How many numbers for each row it makes on the way: of many, blocks are shorter; None: of very many.
         """
         if self.whole is not None:
             return self.whole.total(of, alone=alone)
-        return total(lambda place: of(self.where(place)), self._places(), alone=alone)
+        return total(lambda place: of(self.where(place)), self._places(_length(width)), alone=alone)
 
     def some(self) -> Rows | None:
         """A sample of the rows, the same each time; None where they are not many."""
@@ -97,9 +112,11 @@ class Rows:
         """Whether ``width`` numbers for each row are few enough to be kept, once they are worked out."""
         return self.whole is None and self.size * width <= KEPT
 
-    def _places(self) -> list[slice]:
-        """Where each block stands; there is always one."""
-        return [slice(start, start + BLOCK) for start in range(0, max(self.size, 1), BLOCK)]
+    def _places(self, longest: int) -> list[slice]:
+        """Where each block stands; there is always one, and they are as equal as can be: threads end together."""
+        count = max(1, -(-self.size // longest))
+        size = max(1, -(-self.size // count))
+        return [slice(start, start + size) for start in range(0, max(self.size, 1), size)]
 
     def with_outcome(self, weight: Array, y: Array, y_square: Array) -> Rows:
         """Give the same rows under other weights, without those that now weigh nothing."""
@@ -114,9 +131,14 @@ class Rows:
             self.x[which],
             self.weight[which],
             self.y[which],
-            self.y_square[which],
+            None if self.y_square is None else self.y_square[which],
             None if self.other is None else self.other[which],
         )
+
+
+def _length(width: int | None) -> int:
+    """How many rows a block has, at most, where so many numbers are made of each; few where nobody says how many."""
+    return BLOCK if width is None else min(LONGEST, max(BLOCK, NUMBERS // max(1, width)))
 
 
 def sample(rows: Rows, size: int, rng: np.random.Generator) -> Rows:
@@ -160,11 +182,37 @@ def distinct(a: Array, x: Array, other: Array | None = None) -> tuple[IntArray, 
     Rows that differ in ``other`` are not alike either, where it is given. Of many rows, of which a sample has hardly
     any alike, each counts as distinct.
     """
-    columns = [a, *x.T] if other is None else [a, *x.T, other]
+    return distinct_columns([a, *x.T] if other is None else [a, *x.T, other])
+
+
+def distinct_columns(columns: Sequence[Array]) -> tuple[IntArray, IntArray]:
+    """The same of rows that are given column by column."""
     if hardly_repeat(*columns):
-        everyone = np.arange(a.size)
+        n = columns[0].size
+        everyone: Any = np.arange(n, dtype=np.min_scalar_type(-n))  # half of the memory, where that is enough
         return everyone, everyone
-    return _grouped(columns)
+    return _grouped_in_pieces(columns) or _grouped(columns)
+
+
+def _grouped_in_pieces(columns: Sequence[Array]) -> tuple[IntArray, IntArray] | None:
+    """Groups of many rows, a part of them after the other; None where groups are many too, or rows are not."""
+    n = columns[0].size
+    if n <= PIECE:
+        return None
+    number: dict[tuple[float, ...], int] = {}
+    firsts: list[IntArray] = []
+    group_of: Any = np.empty(n, dtype=np.int32)
+    for start in range(0, n, PIECE):
+        some = [column[start : start + PIECE] for column in columns]
+        first, own = _grouped(some)
+        known = len(number)
+        keys = zip(*(column[first].tolist() for column in some), strict=True)
+        numbers = np.array([number.setdefault(key, len(number)) for key in keys])
+        if len(number) > GROUPS:
+            return None
+        group_of[start : start + PIECE] = numbers[own]
+        firsts.append(start + first[numbers >= known])
+    return np.concatenate(firsts), group_of
 
 
 def _grouped(columns: Sequence[Any]) -> tuple[IntArray, IntArray]:

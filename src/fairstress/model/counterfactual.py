@@ -113,8 +113,8 @@ def worlds(
     residuals hang on is walked through.
     """
     block = factual.block
-    x_cf = np.repeat(block.x.T[:, None], len(w_B), axis=1)  # (m, g, r): each feature's values side by side
-    eps_cf = np.repeat(factual.eps.T[:, None], len(w_B), axis=1)
+    x_cf = _copies(block.x.T, len(w_B))  # (m, g, r): each feature's values side by side
+    eps_cf = _copies(factual.eps.T, len(w_B))
     moves: dict[int, Move] = {}
     way = route(design, factual, differing, features=features)
     if way.known and factual.x_cf is not None:
@@ -128,6 +128,13 @@ def worlds(
         x_cf[equation.column] += change[:, 0]
         eps_cf[equation.column] += change[:, 1]
     return Worlds(factual, x_cf.transpose(1, 2, 0), eps_cf.transpose(1, 2, 0), moves)
+
+
+def _copies(values: Array, count: int) -> Array:
+    """(m, g, r) values (m, r) that many times; `np.repeat` would keep other threads from working."""
+    copies = np.empty((len(values), count, values.shape[1]))
+    copies[...] = values[:, None]
+    return copies
 
 
 class Route(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,19 @@ import numpy as np
 from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER
-from fairstress.inputs.rows import Array, IntArray, Rows, some_places
+from fairstress.inputs.rows import WIDTH, Array, IntArray, Rows, some_places
 from fairstress.model.embedding import (
     ByGroup,
     Embedding,
     EmbeddingFactory,
     Input,
+    Polynomial,
     constant_columns,
     has_levels,
     make_embedding,
     slopes_in_worlds,
 )
+from fairstress.model.monomials import Together
 from fairstress.model.size import FEWER_TERMS, MANY_TERMS, MOST_TERMS, Offer
 
 PLAINLY = 1000  # distinct values of a sample: more than any power could tell apart
@@ -101,6 +104,12 @@ class Equation:
     def sources(self) -> tuple[tuple[int, float | None], ...]:
         """Column of each input that stands for a parent, and the code of the level that it indicates, if it does."""
         return self.indicators or tuple((k, None) for k in self.parents)
+
+    @property
+    def variables(self) -> tuple[tuple[int, float | None], ...]:
+        """The same for every input, where the protected attribute is column -1."""
+        own: tuple[float | None, ...] = self.levels or (None,)
+        return (*((-1, level) for level in own if self.uses_protected), *self.sources)
 
     @property
     def unfair(self) -> tuple[tuple[int, int], ...]:
@@ -367,29 +376,59 @@ class Moments:
 
 def structural_moments(rows: Rows, equations: Sequence[Equation], protected: Equation | None = None) -> Moments:
     """Moments of some equations' columns with their features; the protected attribute, if it has one, is the first."""
-    targets = [equation.column for equation in equations]
-    design = Design.of([*equations, protected] if protected else equations)
-
-    def observed(block: Rows) -> Array:
-        x = block.x[:, targets]
-        return np.column_stack([block.a, x]) if protected else x
-
-    return rows.total(lambda block: _feature_moments(design.values(block.a, block.x), observed(block), block.weight))
+    own = (*equations, protected) if protected else (*equations,)
+    columns = _columns_of(own, (*((-1,) if protected else ()), *(equation.column for equation in equations)))
+    phi, x = columns.phi, columns.targets
+    M, n = rows.total(lambda block: _weighed(columns.values(block), block.weight), width=columns.count)
+    return Moments(M[np.ix_(phi, phi)], M[np.ix_(phi, x)], M[np.ix_(x, x)], M[0, x], n)
 
 
-def outcome_moments(rows: Rows, columns: Callable[[Rows], Array]) -> Moments:
-    """Moments of any columns of the rows with the outcome."""
-    return rows.total(lambda block: _outcome_moments(columns(block), block))
+def _weighed(Z: Array, weight: Array) -> tuple[Array, float]:
+    return _cross_products(Z.T, weight), float(weight.sum())
 
 
-def _feature_moments(Phi: Array, X: Array, weight: Array) -> Moments:
-    d, M = Phi.shape[1], _cross_products(np.concatenate([Phi.T, X.T]).T, weight)  # a column's values side by side
-    return Moments(M[:d, :d], M[:d, d:], M[d:, d:], weight @ X, float(weight.sum()))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """The distinct columns of several equations and of their variables; monomials that equations share are one."""
+
+    together: Together
+    others: tuple[Equation, ...]  # that are no polynomials: their columns come after all monomials
+    phi: IntArray  # (D,) where the equations' columns are
+    targets: IntArray  # (m,) where the variables are
+
+    @property
+    def count(self) -> int:
+        """How many columns there are."""
+        return self.together.ladder.count + sum(len(equation.embedding.terms) for equation in self.others)
+
+    def values(self, block: Rows) -> Array:
+        """(d, r) the columns of a block, the constant first."""
+        own = self.together.columns(block.a, block.x)
+        return np.concatenate([own, *(e.values(block.a, block.x).T for e in self.others)]) if self.others else own
+
+
+@lru_cache(maxsize=64)
+def _columns_of(equations: tuple[Equation, ...], variables: tuple[int, ...]) -> _Columns:
+    """Lay together the columns of some equations with some variables, -1 the protected attribute."""
+    polynomials = [(e.embedding, e) for e in equations if isinstance(e.embedding, Polynomial)]
+    alone = [(((1,),), ((k, None),)) for k in variables]
+    together = Together.of([*((own.exponents, e.variables) for own, e in polynomials), *alone])
+    others, start = tuple(e for e in equations if not isinstance(e.embedding, Polynomial)), together.ladder.count
+    widths = side_by_side([len(e.embedding.terms) for e in others])
+    place = {e: start + np.arange(own.start, own.stop) for e, own in zip(others, widths, strict=True)}
+    place |= {e: own for (_, e), own in zip(polynomials, together.places, strict=False)}
+    phi = np.concatenate([np.empty(0, dtype=np.intp), *(place[e] for e in equations)])
+    return _Columns(together, others, phi, np.array([int(p[0]) for p in together.places[len(polynomials) :]]))
+
+
+def outcome_moments(rows: Rows, columns: Callable[[Rows], Array], width: int = WIDTH) -> Moments:
+    """Moments of any columns of the rows, about so many, with the outcome."""
+    return rows.total(lambda block: _outcome_moments(columns(block), block), width=width)
 
 
 def _outcome_moments(Phi: Array, block: Rows) -> Moments:
     G, C = _cross_products(Phi, block.weight), np.dot(Phi.T, block.y[:, None])
-    return Moments(G, C, block.y_square.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
+    return Moments(G, C, block.squares.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
 
 
 def _cross_products(Z: Array, weight: Array) -> Array:

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairstress.errors import FairstressError, SettingError, describe_error, show
-from fairstress.inputs.rows import Array, IntArray
-
-Exponents = tuple[int, ...]
+from fairstress.inputs.rows import Array
+from fairstress.model.monomials import Exponents, Ladder, lower, ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,60 +171,52 @@ class Polynomial:
     terms: tuple[str, ...]  # names of the monomials
     repeats: Array  # (d,)
     exponents: tuple[Exponents, ...]  # of each monomial
-    _steps: tuple[tuple[int, int], ...] = field(repr=False)  # column = earlier column * input
     _derivatives: tuple[Array, ...] = field(repr=False)  # per input k: d/dz_k maps weights to weights
-    _made_of: tuple[IntArray, IntArray] = field(repr=False)  # (d - 1,) each: `_steps` side by side
+    _all: Ladder = field(repr=False)  # how the monomials are made
+    _lower: Ladder = field(repr=False)  # those of which others are multiples
 
     @classmethod
     def of(cls, inputs: Sequence[Input], degree: int) -> Polynomial:
         """Build the embedding of some inputs up to a degree."""
         counts = Counter(_reduced_monomials(inputs, degree))
-        exponents = tuple(sorted(counts, key=lambda e: (sum(e), [-power for power in e])))
+        exponents = ordered(list(counts))
         position = {e: i for i, e in enumerate(exponents)}
-        n_lower = 1 + max((position[_lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
-        steps = tuple(_step(e, position) for e in exponents[1:])
-        earlier, own = np.array(steps, dtype=np.intp).reshape(-1, 2).T
+        n_lower = 1 + max((position[lower(e, i)] for e in exponents for i in range(len(e)) if e[i]), default=0)
+        ladder = Ladder.of(exponents)
         return cls(
             terms=tuple(_term(inputs, e) for e in exponents),
             repeats=np.array([float(counts[e]) for e in exponents]),
             exponents=exponents,
-            _steps=steps,
             _derivatives=tuple(_derivative(exponents, position, n_lower, k) for k in range(len(inputs))),
-            _made_of=(earlier, own),
+            _all=ladder,
+            _lower=ladder.first(n_lower),
         )
 
     def values(self, Z: Array) -> Array:
         """Columns ``phi(z)`` of the inputs (..., p), as (..., d)."""
-        return self._first(len(self.terms), Z)
+        return _last(self._all.columns(Z))
 
     def lower(self, Z: Array) -> Array:
         """The first columns of `values`, (..., n): all of which others are multiples."""
-        return self._first(self.n_lower, Z)
-
-    def _first(self, count: int, Z: Array) -> Array:
-        columns = np.empty((count, *Z.shape[:-1]))  # a column's values side by side: fast to fill and use
-        columns[0] = 1.0
-        for i, (earlier, k) in enumerate(self._steps[: count - 1], start=1):  # each is an earlier one times an input
-            np.multiply(columns[earlier], Z[..., k], out=columns[i])
-        return columns.transpose(*range(1, columns.ndim), 0)
+        return _last(self._lower.columns(Z))
 
     def by_input(self, W: Array) -> Array:
         """(..., k, p, n) weights of lower columns, for each column w of ``W`` (..., d, k) and each input z_i.
 
         ``phi(z)'w = w_0 + sum_i z_i low(z)'M_i``: every other column is a lower one times an input.
         """
-        earlier, own = self._made_of
         M = np.zeros((*W.shape[:-2], W.shape[-1], len(self._derivatives), self.n_lower))
-        M[..., own, earlier] = np.swapaxes(W[..., 1:, :], -1, -2)
+        M[..., self._all.own, self._all.earlier] = np.swapaxes(W[..., 1:, :], -1, -2)
         return M
 
     def from_inputs(self, C: Array) -> Array:
         """(..., d) what belongs to columns, of what belongs to lower ones times inputs (..., n, p); the constant: 0."""
-        return np.concatenate([np.zeros((*C.shape[:-2], 1)), C[..., *self._made_of]], axis=-1)
+        own = C[..., self._all.earlier, self._all.own]
+        return np.concatenate([np.zeros((*C.shape[:-2], 1)), own], axis=-1)
 
     def dot(self, Z: Array, w: Array) -> Array:
         """``phi(z)'w`` for inputs (..., r, p), without all columns being written down."""
-        if not self._steps:
+        if not self._all.own.size:
             return np.full(Z.shape[:-1], w[0])
         products = self.by_input(w[:, None])[0] @ np.swapaxes(self.lower(Z), -1, -2)
         return np.asarray(np.einsum("...pr,...rp->...r", products, Z) + w[0])
@@ -243,6 +234,11 @@ class Polynomial:
         M = np.stack([np.swapaxes(D @ W, -1, -2) for D in self._derivatives], axis=-3)
         made = M.reshape(*M.shape[:-3], p * k, n) @ np.swapaxes(phi[..., :n], -1, -2)
         return np.moveaxis(made.reshape(*made.shape[:-2], p, k, made.shape[-1]), -1, -3)
+
+
+def _last(columns: Array) -> Array:
+    """(..., d) of columns (d, ...), which stay as they are in memory."""
+    return columns.transpose(*range(1, columns.ndim), 0)
 
 
 def _reduced_monomials(inputs: Sequence[Input], degree: int) -> list[Exponents]:
@@ -265,20 +261,10 @@ def _term(inputs: Sequence[Input], exponents: Exponents) -> str:
     return "*".join(factors) or "1"
 
 
-def _lower(exponents: Exponents, k: int) -> Exponents:
-    return tuple(e - (i == k) for i, e in enumerate(exponents))
-
-
-def _step(exponents: Exponents, position: dict[Exponents, int]) -> tuple[int, int]:
-    """Say which earlier column, times which input, makes this one."""
-    k = max(i for i, e in enumerate(exponents) if e)
-    return position[_lower(exponents, k)], k
-
-
 def _derivative(exponents: tuple[Exponents, ...], position: dict[Exponents, int], n_lower: int, k: int) -> Array:
     """Matrix that takes weights to the weights of the derivative by input k, on the columns below the top degree."""
     D = np.zeros((n_lower, len(exponents)))
     for column, e in enumerate(exponents):
         if e[k]:
-            D[position[_lower(e, k)], column] = e[k]
+            D[position[lower(e, k)], column] = e[k]
     return D

@@ -17,31 +17,37 @@ from fairstress.inputs.rows import Array
 
 PER_UNIT = 512  # points of the table in an interval of length 1, a power of 2: differences from them are exact
 FURTHEST = 8  # the table's ends; beyond them special functions do
+SHIFT = 1.5 * 2.0**52 / PER_UNIT  # doubles of this size are whole multiples of 1 / PER_UNIT
+FIRST = int(np.float64(SHIFT - FURTHEST).view(np.int64))  # such a double's bits, read as a number, count the multiples
 
 
 def log_normal_cdf(t: Array) -> tuple[Array, Array]:
     """Log of the standard normal's distribution function, with its derivative, density over distribution function."""
-    near = np.rint(t * PER_UNIT)
-    np.minimum(np.maximum(near, -FURTHEST * PER_UNIT, out=near), FURTHEST * PER_UNIT, out=near)
-    place = near.astype(np.intp)
-    place += FURTHEST * PER_UNIT
-    near /= PER_UNIT
-    d = np.subtract(t, near, out=near)
-    log_cdf = _TABLE[4].take(place)  # Horner's rule for both at once, in place: c_4 d^4 + ..., and its derivative
-    log_cdf *= d
-    hazard = 4 * log_cdf
-    for k in (3, 2, 1):
-        c = _TABLE[k].take(place)
-        log_cdf += c
+    if t.size == 0 or (t.min() >= -FURTHEST and t.max() <= FURTHEST):
+        return _from_table(t)
+    outside = ~(np.abs(t) <= FURTHEST)  # or no number at all
+    log_cdf, hazard = _from_table(np.where(outside, 0.0, t))
+    log_cdf[outside], hazard[outside] = by_special_functions(t[outside])
+    return log_cdf, hazard
+
+
+def _from_table(t: Array) -> tuple[Array, Array]:
+    """The same within the table, by Horner's rule for a polynomial and its derivative at once, mostly in place."""
+    shifted = np.add(t, SHIFT)  # rounds to the nearest point
+    d = t - (shifted - SHIFT)
+    place = shifted.view(np.int64)
+    place -= FIRST
+    c = _SLOPES.take(place, axis=0)
+    hazard = c[..., 3] * d
+    log_cdf = c[..., 2] + hazard
+    hazard += log_cdf
+    for k in (1, 0):
         log_cdf *= d
-        c *= k
-        hazard += c
-        if k > 1:
-            hazard *= d
-    log_cdf += _TABLE[0].take(place)
-    if max(d.max(initial=0), -d.min(initial=0)) > 1 / PER_UNIT:
-        outside = np.abs(d) > 1 / PER_UNIT
-        log_cdf[outside], hazard[outside] = by_special_functions(t[outside])
+        log_cdf += c[..., k]
+        hazard *= d
+        hazard += log_cdf
+    log_cdf *= d
+    log_cdf += _VALUES.take(place)
     return log_cdf, hazard
 
 
@@ -51,14 +57,14 @@ def by_special_functions(t: Array) -> tuple[Array, Array]:
     return log_cdf, np.asarray(np.exp(-(t**2) / 2 - log_cdf) / np.sqrt(2 * np.pi))
 
 
-def _table() -> tuple[Array, ...]:
-    """Coefficients of Taylor's series of L around each point, from the constant on."""
+def _table() -> tuple[Array, Array]:
+    """Taylor's series of L around each point: constants, and the four other coefficients side by side."""
     t = np.arange(-FURTHEST * PER_UNIT, FURTHEST * PER_UNIT + 1) / PER_UNIT
     L, h = by_special_functions(t)
     h1 = -h * (t + h)
     h2 = -h1 * (t + h) - h * (1 + h1)
     h3 = -h2 * (t + h) - 2 * h1 * (1 + h1) - h * h2
-    return L, h, h1 / 2, h2 / 6, h3 / 24
+    return L, np.stack([h, h1 / 2, h2 / 6, h3 / 24], axis=1)
 
 
-_TABLE = _table()
+_VALUES, _SLOPES = _table()

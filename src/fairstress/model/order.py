@@ -22,8 +22,8 @@ Predict = Callable[[Array], Array]
 
 def squares_left(rows: Rows, predicted: Array) -> float:
     """Squared error of predictions for the rows in memory, as a share of that of the best constant."""
-    errors = rows.y_square - 2 * rows.y * predicted + rows.weight * predicted**2
-    return float(errors.sum() / (rows.y_square.sum() - rows.y.sum() ** 2 / rows.weight.sum()))
+    errors = rows.squares - 2 * rows.y * predicted + rows.weight * predicted**2
+    return float(errors.sum() / (rows.squares.sum() - rows.y.sum() ** 2 / rows.weight.sum()))
 
 
 def doubt(columns: Sequence[str], outcome: str, shown: Array, predict: Predict, rows: Rows) -> str:

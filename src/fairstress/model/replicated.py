@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairstress.errors import Status
-from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.rows import BLOCK, Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
 from fairstress.model.normal_cdf import log_normal_cdf
@@ -58,7 +58,9 @@ def _weighed(blocks: Iterable[Columns], weights: Array) -> list[tuple[Array, Arr
     """Blocks of rows: the replicates' weights (b, r), columns (r, k) of which none are the same, the attribute (r,)."""
     parts, start = [], 0
     for rows in blocks:
-        parts.append((weights[:, start : start + rows.a.size], rows.B, rows.a))
+        for first in range(0, rows.a.size, BLOCK):
+            own = slice(first, first + BLOCK)
+            parts.append((weights[:, start : start + rows.a.size][:, own], rows.B[own], rows.a[own]))
         start += rows.a.size
     return parts
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,7 +258,7 @@ class ThresholdSystem:
         if known:
             return total(lambda rows: rows.sums(y), known)
         make = self._maker(every)
-        return self.rows.total(lambda block: make(block).sums(y))
+        return self.rows.total(lambda block: make(block).sums(y), width=self._folded(every).count)
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
         m, f = self._m, self.features.feature_of
@@ -283,7 +284,7 @@ class ThresholdSystem:
         """Columns that are worked out now, to be known from now on; none where they are too many."""
         if not self.rows.keeps(self._folded(every).count):
             return []
-        self._columns[every] = list(map(self._maker(every), self.rows.blocks()))
+        self._columns[every] = list(map(self._maker(every), self.rows.blocks(self._folded(every).count)))
         return self._columns[every]
 
     def _folded(self, every: bool) -> Folded:
@@ -291,7 +292,8 @@ class ThresholdSystem:
         if every not in self._folds:
             which, equations = self._which(every)
             design = self.design  # and nothing else of the system: rows may lie elsewhere
-            marks = self.rows.total(lambda block: marks_of(make_columns(design, equations, block)))
+            make = partial(make_columns, design, equations)
+            marks = self.rows.total(lambda block: marks_of(make(block)), width=which.size)
             self._folds[every] = Folded.of(which, self.members.size + self._n_gamma, *same_columns(marks))
         return self._folds[every]
 

@@ -33,8 +33,11 @@ class Columns:
 
     def sums(self, y: Array) -> Sums:
         """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
-        size = max(1, BATCH // self.a.size)
-        parts = [self._sums(y[start : start + size]) for start in range(0, len(y), size)]
+        size = BATCH // self.a.size
+        if size < 2:
+            parts = [self._sums_of_one(own) for own in y]
+        else:
+            parts = [self._sums(y[start : start + size]) for start in range(0, len(y), size)]
         return parts[0] if len(parts) == 1 else Sums(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _sums(self, y: Array) -> Sums:
@@ -45,6 +48,18 @@ class Columns:
             ((hazard * (self.a * self.weight))[:, None] @ self.B)[:, 0],
             self.crossed(hazard * (t + hazard) * self.weight),
         )
+
+    def _sums_of_one(self, y: Array) -> Sums:
+        """The same of one y (d,), by ``np.dot``: where a result is small, ``@`` keeps other threads from working."""
+        t = np.dot(self.B, y)
+        t *= self.a
+        log_cdf, hazard = log_normal_cdf(t)
+        t += hazard
+        t *= hazard
+        t *= self.weight
+        hazard *= self.a * self.weight
+        C = np.dot(self.B.T * t, self.B)
+        return Sums(np.dot(log_cdf, self.weight)[None], np.dot(hazard, self.B)[None], C[None])
 
     def crossed(self, factor: Array) -> Array:
         """(g, d, d) ``B' diag(factor) B`` for each of several factors (g, r)."""
