@@ -42,8 +42,8 @@ def _places(rows: Rows, columns: list[int]) -> Places:
 def _nearest(rows: Rows, group: IntArray) -> IntArray:
     """Of each group the (first) row with the smallest numbers: changes of large ones have fewer digits."""
     size, least = np.zeros(rows.size), np.full(int(group.max()) + 1, np.inf)
-    for column in rows.x.T:
-        np.maximum(size, np.abs(column), out=size)
+    for k in range(rows.x.shape[1]):
+        np.maximum(size, np.abs(rows.x[:, k]), out=size)
     np.minimum.at(least, group, size)
     places = np.flatnonzero(size == least[group])[::-1]
     one = np.empty(least.size, dtype=np.intp)
