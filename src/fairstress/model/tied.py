@@ -62,7 +62,7 @@ def _fit_some(system: Separable, P: Array, variables: IntArray, start: Fit, *, c
     if not variables.size:
         return [replace(alone.fit, correlation=one) for one in P]
     part, weights = system.part(tuple(variables.tolist()))
-    own = replace(start, weights=start.weights[weights], log_scales=start.log_scales[_scales(start, variables)])
+    own = replace(start, weights=start.weights[weights], log_scales=start.log_scales[_scales(alone.fit, variables)])
     inner = np.ascontiguousarray(P[:, variables[:, None], variables])
     fits = part.fit_together(inner, own, check_minima=check_minima)
     return [_among(alone, fit, one, variables, weights) for fit, one in zip(fits, P, strict=True)]
