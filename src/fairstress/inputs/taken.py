@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike
 
 from fairstress.inputs.rows import Array, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Taken:
-    """What indexing an array by places would give; a copy of all of it is made only where numpy needs one."""
+class _Taken(NDArrayOperatorsMixin):
+    """What indexing an array by places would give; a copy of all of it is made only where something else is asked."""
 
     base: Array  # (n, ...) what is taken from
     places: IntArray  # (r,) which row of it each is
@@ -42,6 +43,15 @@ class _Taken:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         return np.asarray(self.base[self.places], dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        whole = [np.asarray(one) if isinstance(one, _Taken) else one for one in inputs]
+        return getattr(ufunc, method)(*whole, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # by which numpy, and pickle, ask what it is
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
 
 
 def taken(base: Array, places: IntArray) -> Array:
