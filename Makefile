@@ -94,12 +94,15 @@ reference-r: $(INSTALLED)-test
 	Rscript tests/reference/values.R
 	$(BIN)/python studies/r_programs.py
 
-# a second program on many more problems than the tests have, from seed FIRST on; half an hour
+# a second program on many more problems than the tests have, from seed FIRST on, bad input, searches; an hour
 FIRST ?= 0
 COUNT ?= 20
 evidence: $(INSTALLED)-test
 	$(BIN)/python studies/second_program.py --first $(FIRST) --count $(COUNT)
 	$(BIN)/python studies/bad_input.py
+	$(BIN)/python studies/known_maxima.py
+	$(BIN)/python studies/global_search.py --plain --people 300 --generations 60
+	$(BIN)/python benchmarks/certificate.py --store
 
 # every parser under a coverage-guided fuzzer, SECONDS each
 SECONDS ?= 60

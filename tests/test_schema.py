@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -45,6 +49,23 @@ def test_every_key_of_settings_is_described():
 @pytest.mark.parametrize("name", ["settings", "results"])
 def test_schemas_are_printed(name):
     assert json.loads(CliRunner().invoke(main, ["schema", name]).stdout) == load_schema(name)
+
+
+def test_all_schemas_are_published():
+    """In the package, from the command line and in the docs, each with where it stands in the standard."""
+    folder = resources.files("fairstress").joinpath("schemas")
+    names = {Path(file.name).stem for file in folder.iterdir() if file.name.endswith(".json")}
+    assert names == {"settings", "results"}
+    root = Path(__file__).parents[1]
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted((root / "docs").glob("*.md")))
+    assert set(re.findall(r"`fairstress schema (\w+)`", pages)) == names
+    for name in names:
+        assert load_schema(name)["$schema"].startswith("https://json-schema.org/")
+        assert CliRunner().invoke(main, ["schema", name]).exit_code == 0
+    # nothing keeps the files out of a wheel
+    wheel = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert wheel["wheel"]["packages"] == ["src/fairstress"]
+    assert not {"exclude", "include", "only-include"} & set(wheel["wheel"])
 
 
 RULES = {

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress.claim import nodes as chosen
 from fairstress.claim import support
 from fairstress.claim.evaluate import evaluate, evaluate_many
 from fairstress.claim.nodes import Nodes
@@ -166,6 +167,47 @@ def test_people_whose_change_does_not_follow_are_noticed():
     far = replace(claim.rows, x=claim.rows.x * 1e6)
     assert nodes.weighing(far) is None  # outside the values that nodes were chosen from, digits would be lost
     assert nodes.weighing(replace(claim.rows, a=claim.rows.a * 2)) is None  # a group that was not there
+
+
+def test_of_many_people_some_are_looked_at_and_sums_are_over_blocks(monkeypatch):
+    audit = audit_of(2, 1, n=9000)
+    expected = evaluate(audit.fitted.claim, at(audit, 0.3, -0.2), CFU()).value
+    monkeypatch.setattr(chosen, "KEPT", 0)
+    monkeypatch.setattr(chosen, "LOOKED_AT", 2000)
+    claim = replace(audit.fitted.claim)
+    nodes = Nodes.of(claim.rows, claim.design, claim.view, claim.predictor, claim.may_differ)
+    assert nodes._known_functions(claim.rows) is None
+    assert claim.for_squares().cross is not None
+    found = evaluate(claim, at(audit, 0.3, -0.2), CFU()).value
+    assert found == pytest.approx(expected, rel=1e-10)
+    agree(claim, at(audit, 0.3, -0.2), [CFU(group=-1.0)])
+
+
+def test_extreme_people_are_always_among_those_looked_at():
+    claim = audit_of(2, 1).fitted.claim
+    x, places = claim.rows.x, np.flatnonzero(claim.rows.a == claim.rows.a[0])
+    some = chosen._some(claim.rows, places, 20)
+    assert set(some) <= set(places)
+    assert 20 <= some.size <= 20 + 2 * x.shape[1]
+    np.testing.assert_array_equal(x[some].min(axis=0), x[places].min(axis=0))
+    np.testing.assert_array_equal(x[some].max(axis=0), x[places].max(axis=0))
+    np.testing.assert_array_equal(chosen._some(claim.rows, places, places.size), places)
+
+
+def test_more_groups_than_are_taken_apart_have_no_nodes():
+    levels = np.array(list("pqrstu"))  # thirty pairs of levels
+    audit = audit_of(2, 1, "a -> x, z; x -> z; x <-> z", change=lambda f: f.assign(a=levels[np.arange(len(f)) % 6]))
+    assert audit.fitted.claim.for_squares().cross is None
+    assert audit.cfu({("x", "z"): 0.3}) > 0
+
+
+def test_what_no_room_knows_as_a_polynomial_has_no_monomials():
+    claim = audit_of(2, 1).fitted.claim
+    given = claim.predictor, claim.may_differ, 4
+    assert change_support(claim.design, claim.view, *given, grouped=True)
+    assert change_support(claim.design, object(), *given, grouped=True) is None
+    unknown = [replace(equation, embedding=object()) for equation in claim.design.equations]
+    assert change_support(replace(claim.design, equations=tuple(unknown)), claim.view, *given, grouped=True) is None
 
 
 def test_the_monomials_of_a_small_graph():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import fairstress as fs
 from fairstress.errors import Status
+from fairstress.model.mixed import MixedSystem
 
 PAIR = ("x", "z")
 CLOSE = {PAIR: 1 - 1e-10}
@@ -55,16 +57,19 @@ def test_fits_that_converge_are_not_warned_of(audit):
         assert audit.cfu({PAIR: 0.5}) > 0
 
 
-def twin_parents(noise: float, penalty: float) -> fs.Audit:
-    """An audit where two parents of z differ by a little noise."""
+def twin_parents(noise: float, penalty: float, levels: Sequence[float] | None = None) -> fs.Audit:
+    """An audit where two parents of z differ by a little noise; z is a number, or cut into levels."""
     rng = np.random.default_rng(0)
     a = rng.choice([-1.0, 1.0], 400)
     x = a + rng.normal(size=400)
     twin = x + noise * rng.normal(size=400)
     z = x + twin + rng.normal(size=400)
-    frame = pd.DataFrame({"a": a, "x": x, "twin": twin, "z": z, "y": z + rng.normal(size=400)})
+    shown = z if levels is None else np.digitize(z, levels)
+    frame = pd.DataFrame({"a": a, "x": x, "twin": twin, "z": shown, "y": z + rng.normal(size=400)})
     graph = fs.CausalGraph.parse("a -> x, twin; x -> z; twin -> z; x <-> z", protected="a", outcome="y")
-    return fs.Audit.fit(frame, graph, degrees={"x": 1, "twin": 1, "z": 1}, penalty=penalty, predictor_degree=1)
+    options = {"penalty": penalty, "predictor_degree": 1, "random_state": 0}
+    kinds = None if levels is None else {"z": "ordered"}
+    return fs.Audit.fit(frame, graph, degrees={"x": 1, "twin": 1, "z": 1}, kinds=kinds, **options)
 
 
 @pytest.mark.parametrize(("noise", "status"), [(1e-2, Status.CONVERGED), (9e-7, Status.LOST_DIGITS)])
@@ -75,6 +80,21 @@ def test_twin_parents_leave_few_digits_and_the_models_say_so(noise, status):
     if status is Status.LOST_DIGITS:
         with pytest.warns(fs.FairstressWarning, match="Model B: .*fewer than six digits"):
             audit.cfu({PAIR: 0.3})
+
+
+@pytest.mark.parametrize(("noise", "status"), [(1e-2, Status.STALLED), (1e-6, Status.LOST_DIGITS)])
+def test_a_mixed_fit_that_stalls_where_digits_are_lost_says_that_they_are_lost(noise, status, monkeypatch):
+    audit = twin_parents(noise, penalty=0, levels=[-1, 1])
+    system, P = audit.fitted.claim.system, np.array([[1, 0, 0.3], [0, 1, 0], [0.3, 0, 1]])
+    own = MixedSystem._objective
+
+    def uphill(self, z, at, derivatives):
+        F, g, H, error = own(self, z, at, derivatives)
+        return F, -g, H, error
+
+    monkeypatch.setattr(MixedSystem, "_objective", uphill)
+    z = system.data.coordinates.from_fit(audit.fitted.claim.model_a)
+    assert system._fit(P, z * 1.1).status is status
 
 
 @pytest.mark.parametrize(("noise", "reliable"), [(6e-5, True), (3.3e-5, False)])

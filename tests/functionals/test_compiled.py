@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from fairstress.claim.evaluate import fits
 from fairstress.errors import SettingError
 from fairstress.functionals import compiled as switch
 from fairstress.functionals.cfu import CFU
+from fairstress.functionals.program import program_of
 from fairstress.inputs import rows
 from fairstress.threads import one_thread
 
@@ -227,6 +229,15 @@ def plain(Z):
 def test_what_is_no_polynomial_is_left_to_numpy(options, monkeypatch):
     monkeypatch.setenv(switch.VARIABLE, "1")
     assert switch.compiled(claim_of(**options)) is None
+
+
+def test_an_embedding_of_another_kind_is_not_written_down():
+    claim = claim_of()
+    equation = replace(claim.design.equations[-1], embedding=object())
+    design = replace(claim.design, equations=(*claim.design.equations[:-1], equation))
+    given = claim.view, claim.predictor, claim.rows.x.shape[1], (), (0, 1, 2)
+    assert program_of(claim.design, *given) is not None
+    assert program_of(design, *given) is None
 
 
 def test_few_people_and_nodes_are_left_to_numpy(monkeypatch):

@@ -56,6 +56,18 @@ def test_an_objective_that_says_it_falls_and_does_not_stalls_alone():
     assert list(ends.status) == [Status.CONVERGED, Status.STALLED, Status.CONVERGED]
 
 
+def test_what_stalls_where_digits_are_lost_says_that_they_are_lost():
+    T, objectives = problems(3)
+    T[1] = np.ones((3, 3)) + 1e-11 * np.eye(3)  # its coordinates nearly determine each other
+
+    def deceived(z, which):
+        F, g, _ = objectives(z, which)
+        return F, -g, T[which]
+
+    ends = run(T, deceived, np.full((3, 3), 0.7))
+    assert list(ends.status) == [Status.STALLED, Status.LOST_DIGITS, Status.STALLED]
+
+
 @pytest.mark.parametrize("count", [1, 5])
 def test_definite_systems_are_solved_and_an_indefinite_one_beside_them_changes_no_bit(count):
     rng = np.random.default_rng(0)

@@ -66,3 +66,17 @@ def test_patterns_side_by_side_are_fitted_as_each_alone():
     for fit, one in zip(beside, P, strict=True):
         (alone,) = claim.system.fits(one[None], claim.model_a, check_minima=False)
         np.testing.assert_array_equal(fit.weights, alone.weights)
+
+
+def test_features_that_are_tied_without_the_attribute_are_fitted_where_the_penalty_is_heavy():
+    """Minima are sought from fits of the features alone, some of which P ties."""
+    graph = fs.CausalGraph.parse("a -> x, z, v, u; a <-> u; x <-> z; z <-> v", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 80, random_state=1).frame
+    degrees = dict.fromkeys(graph.features, 1)
+    audit = fs.Audit.fit(frame, graph, degrees=degrees, penalty=200.0, predictor_degree=1, random_state=0)
+    P = {("a", "u"): 0.2, ("x", "z"): 0.3, ("z", "v"): -0.2}
+    fitted = audit.model_b(P)
+    # the two parts have nothing to do with each other
+    apart = [audit.model_b({pair: P[pair] for pair in pairs}) for pairs in ([("a", "u")], [("x", "z"), ("z", "v")])]
+    alone = audit.model_a.log_likelihood
+    assert fitted.log_likelihood - alone == pytest.approx(sum(one.log_likelihood - alone for one in apart), rel=1e-6)

@@ -7,6 +7,7 @@ import fairstress as fs
 from fairstress.analyses.curve import comparing
 from fairstress.analyses.worst_case import Solver
 from fairstress.budgets import SingleCause
+from fairstress.search import faces
 from fairstress.search.faces import to_faces
 from fairstress.search.search import _ascend_all
 from fairstress.search.sqp import climb
@@ -127,3 +128,15 @@ def test_a_start_at_the_floor_leaves_it_where_that_leads_uphill(fitted):
     assert ends
     assert all(problem.members.smallest_eigenvalue(p) > problem.members.floor + 1e-3 for p, _, _ in ends)
     assert max(end[1] for end in ends) > problem.values(starts).max()
+
+
+def test_curvature_is_corrected_along_a_step_and_stays_where_that_says_nothing():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 4))
+    A, H, step = A + A.T, np.eye(4), rng.standard_normal(4)
+    better = faces._corrected(H, step, A @ step)
+    np.testing.assert_allclose(better @ step, A @ step)
+    np.testing.assert_allclose(better, better.T)
+    aside = np.array([-step[1], step[0], 0, 0])  # at a right angle to the step: no matrix of rank 1 would do
+    assert faces._corrected(H, step, H @ step + aside) is H
+    assert faces._corrected(H, step, H @ step) is H

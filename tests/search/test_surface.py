@@ -112,6 +112,28 @@ def test_a_surface_goes_through_all_that_is_known_however_points_lie(points):
     assert np.isfinite(surface(np.array([[0.5, -0.5]]))).all()
 
 
+@pytest.mark.parametrize("pairs", [2, 3])
+@pytest.mark.parametrize("aside", [0, 1e-16, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2])
+def test_a_surface_goes_through_points_that_nearly_lie_on_a_line(pairs, aside):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        along = rng.uniform(-0.3, 0.3, 20)
+        points = np.outer(along, rng.standard_normal(pairs)) + aside * rng.standard_normal((20, pairs))
+        values = np.cos(5 * along) + 0.1 * along
+        surface = _surface(Known(points=list(points), values=values.tolist()))
+        np.testing.assert_allclose(surface(points), values, atol=1e-6)  # what a surface may miss
+        far = surface(points + 0.3 * np.eye(pairs)[0])
+        assert aside > 1e-3 or np.abs(far).max() < 10  # no slope is made up across the line
+
+
+def test_no_surface_is_drawn_through_points_that_are_one_and_have_two_values():
+    points = np.outer(np.linspace(-0.3, 0.3, 8), [1.0, 1.0]).repeat(2, axis=0)
+    points[1::2] += [1e-7, -1e-7]
+    values = np.tile([0.0, 1.0], 8)
+    surface = _surface(Known(points=list(points), values=values.tolist()))
+    np.testing.assert_array_equal(surface(points), values)
+
+
 @pytest.mark.parametrize("solved", [2, 1, 0])
 def test_where_points_determine_no_surface_of_a_degree_a_simpler_one_goes_through_them(solved, monkeypatch):
     def interpolator(points, values, *, degree, **options):

@@ -38,7 +38,7 @@ class _Space:
     """Products of Legendre polynomials, which stay within -1 and 1 over the values seen."""
 
     exponents: IntArray  # (t, p)
-    columns: list[int]  # (p,) of `_variables` that occur
+    columns: list[int]  # (p,) of `_variable` that occur
     middle: Array  # (p,)
     half: Array  # (p,) of the range
 
@@ -47,24 +47,25 @@ class _Space:
         """Span all that the monomials do, whose divisors are among them."""
         exponents = np.array(sorted(support), dtype=np.intp)
         columns = np.flatnonzero(exponents.any(axis=0)).tolist()
-        values = _variables(rows)
-        low, high = (np.array([least(values[k]) for k in columns]) for least in (np.min, np.max))
+        low, high = (np.array([least(_variable(rows, k)) for k in columns]) for least in (np.min, np.max))
         half = (high - low) / 2
         return cls(exponents[:, columns], columns, (low + high) / 2, np.where(half > 0, half, 1.0))
 
     def values(self, rows: Rows) -> Array:
         """(t, r) the basis at some rows."""
-        found, given = np.ones((len(self.exponents), rows.size)), _variables(rows)
+        found = np.ones((len(self.exponents), rows.size))
         for i, k in enumerate(self.columns):
             powers = self.exponents[:, i]
-            at = np.polynomial.legendre.legvander((given[k] - self.middle[i]) / self.half[i], int(powers.max())).T
+            z = (_variable(rows, k) - self.middle[i]) / self.half[i]
+            at = np.polynomial.legendre.legvander(z, int(powers.max())).T
             found *= at[powers]
         return found
 
 
-def _variables(rows: Rows) -> list[Array]:
-    """Columns in the order of a support's exponents."""
-    return [*rows.x.T, rows.a, rows.a_cf]
+def _variable(rows: Rows, k: int) -> Array:
+    """A column by its place among a support's exponents: features, then the attribute in both worlds."""
+    m = rows.x.shape[1]
+    return rows.x[:, k] if k < m else (rows.a, rows.a_cf)[k - m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +107,7 @@ class Nodes:
 
     space: _Space
     groups: tuple[_Group, ...]
-    keys: list[int]  # of `_variables`: what people of one group share
+    keys: list[int]  # of `_variable`: what people of one group share
     _known: list[tuple[Rows, list[_Part]]] = field(default_factory=list, repr=False)  # the l of everyone, where few
 
     @classmethod
@@ -176,8 +177,7 @@ def _same_people(first: Rows, second: Rows) -> bool:
 
 
 def _keys(rows: Rows, keys: Sequence[int]) -> Array:
-    given = _variables(rows)
-    return np.array([given[k] for k in keys]).reshape(len(keys), rows.size)
+    return np.array([_variable(rows, k) for k in keys]).reshape(len(keys), rows.size)
 
 
 def _count(rows: Rows, keys: Sequence[int]) -> int:

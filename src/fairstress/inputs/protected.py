@@ -13,7 +13,8 @@ import pandas as pd
 from fairstress.arguments import finite, is_list
 from fairstress.errors import DataError, SettingError, alternatives, show
 from fairstress.inputs.frames import check_spread, is_among, numbered
-from fairstress.inputs.rows import Array, IntArray, Rows, join
+from fairstress.inputs.rows import Array, IntArray, Rows
+from fairstress.inputs.taken import taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +109,27 @@ class ProtectedCoding:
     def contrasts(self, rows: Rows) -> tuple[Rows, IntArray]:
         """Give each row once for every value that its people are moved to, and the row that each stems from.
 
-        A row's weight is shared among its values. Rows that have none are left out.
+        A row's weight is shared among its values. Rows that have none are left out. What does not change with the
+        attribute is not copied.
         """
         if not self.targets:
             return rows, np.arange(rows.a.size)
-        moved_whole = rows.whole and rows.whole.map(self._moved)
-        count = self.n_targets(rows.a)
-        parts, origins = [], []
-        for target in self.targets:
-            moved = np.flatnonzero(~np.isclose(rows.a, target, rtol=0, atol=1e-12))
-            part = rows.where(moved)
-            weight = part.weight / count[moved]
-            parts.append(replace(part, a_cf=np.full(moved.size, target), weight=weight))
-            origins.append(moved)
-        return replace(join(parts), whole=moved_whole), np.concatenate(origins).astype(np.intp)
+        origins = [np.flatnonzero(~np.isclose(rows.a, target, rtol=0, atol=1e-12)) for target in self.targets]
+        origin = np.concatenate(origins).astype(np.intp, copy=False)
+        moved = Rows(
+            rows.a[origin],
+            np.repeat(self.targets, [own.size for own in origins]),
+            taken(rows.x, origin),
+            (rows.weight / np.maximum(self.n_targets(rows.a), 1.0))[origin],
+            taken(rows.y, origin),
+            taken(rows.y_square, origin),
+            None if rows.other is None else taken(rows.other, origin),
+            whole=rows.whole and rows.whole.map(self._moved),
+        )
+        return moved, origin
 
     def _moved(self, block: Rows) -> Rows:
-        return self.contrasts(block)[0]
+        return self.contrasts(block)[0].where(slice(None))
 
     def n_targets(self, a: Array) -> Array:
         """To how many values people are moved."""

@@ -237,7 +237,7 @@ class MixedSystem:
                 length /= 2
                 trial = self._objective(z + length * step, at, derivatives)
             else:
-                status = Status.STALLED
+                status = Status.LOST_DIGITS if loses_digits(H) else Status.STALLED
                 break
             z, (F, g, newer, error) = z + length * step, trial
             H = newer if derivatives == 2 else H

@@ -60,19 +60,27 @@ def minimise(objectives: Objectives, z: Array, n_positive: int, enough: float, q
         done = (decrease <= np.maximum(enough, rounding)) & (length == 1.0)
         z[where[done]] += step[done]
         F[where[done]] -= decrease[done]
-        lost = loses_digits(H[done, :k, :k])  # the other coordinates' digits do not matter to these
-        status[where[done]] = [Status.LOST_DIGITS if few else Status.CONVERGED for few in lost]
+        status[where[done]] = _with_digits(Status.CONVERGED, H[done, :k, :k])
+        before = H[~done, :k, :k]
         where, step, decrease, length = where[~done], step[~done], decrease[~done], length[~done]
         if not where.size:
             break
         fell, values, g, H = _line_search(objectives, where, z[where], F[where], step, decrease, length)
-        status[where[~fell]] = Status.STALLED
+        status[where[~fell]] = _with_digits(Status.STALLED, before[~fell])
         where, g, H = where[fell], g[fell], H[fell]
         z[where] += length[fell, None] * step[fell]
         F[where] = values[fell]
         if not where.size:
             break
     return Minima(z, F, status)
+
+
+def _with_digits(status: Status, H: Array) -> list[Status]:
+    """How each objective with Hessian (g, k, k) ended; where rounding leaves few digits, that is said instead.
+
+    The other coordinates' digits do not matter to the first k.
+    """
+    return [Status.LOST_DIGITS if few else status for few in loses_digits(H)]
 
 
 def _admissible(u: Array, step: Array) -> Array:

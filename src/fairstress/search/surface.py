@@ -22,6 +22,7 @@ ALL_SIGNS = 4  # up to this many pairs every sign pattern is asked
 TOPS = 2  # highest points of the surface that are asked in one round
 LOOKS = 256  # points at which the surface is looked at
 SAME = 1e-3  # of the width of the box: points nearer than this are one
+MISSED = 1e-6  # of the values' range: a surface that misses a known one by more is none
 CLOSE = 5e-3  # of the value: a surface that says no more than this is right
 APART = 0.1  # of that width: points farther apart than this are on different hills
 FIRST, ROUNDS = 0.1, 6  # of a climb on the surface: how far it first looks, as a share of the box, and how often
@@ -93,20 +94,30 @@ def _is_new(p: Array, points: Array, members: Members) -> bool:
 
 
 def _surface(known: Known) -> Callable[[Array], Array]:
-    """A smooth function through all values that are known."""
+    """A smooth function through all values that are known; where none goes through them, the nearest one's."""
     from scipy.interpolate import RBFInterpolator  # takes long to import, and only searches need it
 
     points, values = np.array(known.points), np.array(known.values)
-    moved = np.ptp(points, axis=0) > 0
-    q = int(moved.sum())
+    spanned = _directions(points)
+    at, q = points @ spanned, spanned.shape[1]
     for degree, least in ((2, (q + 1) * (q + 2)), (1, q + 2)):
         if len(points) >= least:
             try:
-                through = RBFInterpolator(points[:, moved], values, kernel="cubic", degree=degree)
+                through = RBFInterpolator(at, values, kernel="cubic", degree=degree)
             except np.linalg.LinAlgError:  # the points lie on a plane, or on a curve of that degree
                 continue
-            return lambda p: np.asarray(through(p[:, moved]))
+            if np.abs(through(at) - values).max() <= MISSED * np.ptp(values):  # or nearly do, and rounding hides it
+                return lambda p: np.asarray(through(p @ spanned))
     return lambda p: values[np.abs(p[:, None] - points).sum(axis=2).argmin(axis=1)]
+
+
+def _directions(points: Array) -> Array:
+    """(q, k) the directions in which points differ: along axes, or fewer where they nearly lie on a line or a plane."""
+    axes = np.eye(points.shape[1])[:, np.ptp(points, axis=0) > 0]
+    _, _, principal = np.linalg.svd((points - points.mean(axis=0)) @ axes, full_matrices=False)
+    width = np.ptp(points @ axes @ principal.T, axis=0)
+    differ = width > SAME * width.max(initial=0.0)
+    return axes if differ.sum() == axes.shape[1] else axes @ principal[differ].T
 
 
 def _tops(

@@ -78,6 +78,20 @@ def test_like_for_like_breaking_points_have_limits_too(of):
     assert 0 < point.lower < point.p_max
 
 
+def test_where_no_budget_makes_it_as_unfair_as_a_baseline_the_limit_is_that_of_the_largest_one(of):
+    options = {"definition": "same P", "bands": fs.Bootstrap(60, check=0)}
+    reached = of.breaking_point("blind", highest=0.6, **options)
+    assert reached.lower is not None
+    highest = reached.lower + 0.005  # its limit reaches the baseline there, not a budget before
+    short = of.breaking_point("blind", highest=highest, **options)
+    assert reached.p_max > highest
+    assert short.p_max is None
+    assert short.worst.p_max == highest
+    assert f"at p_max = {highest:g} (pairwise budget) it comes as near" in str(short)
+    assert short.lower == pytest.approx(reached.lower, abs=2e-3)  # both are found to 1e-3
+    assert str(short).endswith(f"Its 95 % limit does, at p_max = {short.lower:.3f}.")
+
+
 def test_bounds_have_intervals_around_either_end(of):
     low, high = of.bounds(of.effect("z"), 0.2, bands=fs.Bootstrap(100, check=0))
     assert low.estimate.lower < low.value < low.estimate.upper
