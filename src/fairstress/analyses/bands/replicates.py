@@ -69,6 +69,10 @@ class Replicator:
             check_refit(fitted)
         return None if wanted is None else cls(fitted, wanted, chosen)
 
+    def in_one_process(self) -> Replicator:
+        """The same where processes are shared out already."""
+        return replace(self, options=replace(self.options, n_jobs=1))
+
     @cached_property
     def whole(self) -> Claim:
         """The deployed claim with a Model B that bears no penalty, where it has a reliable fit without."""
