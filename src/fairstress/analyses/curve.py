@@ -129,16 +129,6 @@ class Curve(Tabular):
         frame.insert(3, "cfu_own_search", [point.value for point in self.own])
         return frame
 
-    def at(self, p_max: float) -> WorstCase:
-        """The worst case for one of its p_max.
-
-        Parameters
-        ----------
-        p_max
-            Size of the budget.
-        """
-        return next(point for point in self.points if point.p_max == p_max)
-
     @property
     def shows_penalty_only(self) -> bool:
         """Whether the curve moves at the chosen penalty, but not at penalty 0."""

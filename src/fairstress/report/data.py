@@ -162,7 +162,7 @@ class ReportData:
     @property
     def worst(self) -> WorstCase:
         """The worst case at the size at which details are shown."""
-        return self.curve.at(self.p_max)
+        return _at(self.curve, self.p_max)
 
     def summary(self) -> str:
         """Say in plain words, and at most 25 lines, what was found."""
@@ -225,7 +225,7 @@ def collect(
         solve.explore(of_curve[-1])
         alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
         curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), searched=None if thorough else SEARCHED)
-        asked_diagnostics = questions.ask(_diagnostics, curve.at(size).correlation.to_numpy())
+        asked_diagnostics = questions.ask(_diagnostics, _at(curve, size).correlation.to_numpy())
         asked_causes = questions.ask(_causes) if thorough or not fitted.claim.takes_long else None
         asked_baselines = {name: questions.ask(_as_unfair_as, name) for name in audit.baselines if name != BLIND}
         curve = curve if replicator is None else limited(curve, replicator)
@@ -239,7 +239,7 @@ def collect(
         diagnosed = asked_diagnostics()
     if not questions.are_shared:
         options["search"] = replace(options["search"], n_jobs=1)
-    worst = curve.at(size)
+    worst = _at(curve, size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     return ReportData(
         audit=audit,
@@ -272,6 +272,10 @@ def collect(
         sharing=sharing,
         margins=_margins(fitted.table),
     )
+
+
+def _at(curve: Curve, p_max: float) -> WorstCase:
+    return next(point for point in curve.points if point.p_max == p_max)
 
 
 # ---------------------------------------------------------------- questions that another process may answer
