@@ -347,7 +347,7 @@ def test_a_budget_may_be_the_name_of_its_kind(plan):
     assert plan("[report]", 'budget = "spectral"').report["budget"] == fs.Spectral()
     assert plan("[report]", "budget = {}").report["budget"] == fs.Pairwise()
     search = plan("[report]", 'search = {starts = 3, method = "ascent"}').report["search"]
-    assert search == fs.Search(starts=3, method="ascent")
+    assert search == fs.Search(starts=3, method="ascent", n_jobs=-1)  # all cores, unless the file says otherwise
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ class Search:
         ``"search"`` (default), or ``"ascent"`` for the paper's Algorithm 1, which finds local maxima and is there for
         comparison.
     n_jobs
-        Processes for searches that do not depend on each other (`Audit.effects`, and a report's questions with other
-        settings), default 1; -1 for one per core. It changes no number.
+        Processes for searches that do not depend on each other (`Audit.effects`, and questions of a report that take
+        long), default 1; -1 for one per core. It changes no number. On the command line reports take all cores.
 
     Examples
     --------

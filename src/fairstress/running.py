@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairstress.analyses.profile import Profile
+from fairstress.asking import processes_ready
 from fairstress.audit import Audit
 from fairstress.draft import in_settings
 from fairstress.errors import DataError, SettingError
@@ -49,6 +50,19 @@ class Found:
 
 def carry_out(plan: Plan, bar: Bar, tables: Tables | None = None) -> Found:
     """Read the data, unless they are given, fit, profile pairs and, where the plan says so, ask for worst cases."""
+    with processes_ready(_processes(plan)):
+        return _carried_out(plan, bar, tables)
+
+
+def _processes(plan: Plan) -> int:
+    """How many processes to start before all else: one where what is asked is likely to take seconds at most."""
+    if plan.report is None:
+        return 1
+    is_long = len(plan.graph.pairs) > 1 or plan.report.get("bands") or plan.report.get("thorough")
+    return plan.report["search"].n_jobs if is_long else 1
+
+
+def _carried_out(plan: Plan, bar: Bar, tables: Tables | None) -> Found:
     tables = tables or plan.tables()
     with bar("fit of the models") as progress:
         audit = plan.fit(progress, tables)

@@ -142,7 +142,7 @@ def make_plan(content: Mapping[str, Any], name: str, folder: Path, *, trust_pick
         options={**options, **_words(content, columns)},
         pairs=_pairs(grid, graph),
         grid=_grid(grid),
-        report=None if report is None else _read_choices(report, "report.", graph),
+        report=None if report is None else _read_choices(_on_all_cores(report), "report.", graph),
         output=folder / content.get("output", f"{Path(name).stem}-results.json"),
         folder=folder,
         sources=_sources(folder, files, predictor.get("model")),
@@ -254,6 +254,11 @@ def _folds(given: int | str | list[Any]) -> Any:
         f"'options.cv' is {given!r}: give a number of folds, or '{CONTIGUOUS}' or ['{CONTIGUOUS}', 10] for folds in "
         "the order of the rows"
     )
+
+
+def _on_all_cores(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report's choices, where nothing else is said with a process for each core."""
+    return {**report, "search": {"n_jobs": -1, **report.get("search", {})}}
 
 
 def _read_choices(table: Mapping[str, Any], prefix: str, graph: CausalGraph) -> dict[str, Any]:

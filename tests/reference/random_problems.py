@@ -182,5 +182,5 @@ def differences(case: Case, *, gradient: bool = False, replicate: bool = False) 
 def _replicates(audit: fs.Audit, P: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """CFU under the first few of some weights of people, as limits take it."""
     options = fs.Bootstrap(n_boot=weights.shape[1], replicate_weights=fs.ReplicateWeights(weights))
-    found = Replicator(audit.fitted, options, 0).values(CFU(), P[None], first=REPLICATES)
+    found = Replicator(audit.fitted, options, 0).values(CFU(), P[None], among=range(REPLICATES))
     return np.squeeze(found.values, axis=1)

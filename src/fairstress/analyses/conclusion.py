@@ -7,14 +7,17 @@ hidden causes too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fairstress.analyses.bands.maxima import with_limits
+from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.check import Check, check
 from fairstress.analyses.check import Verdict as CheckVerdict
 from fairstress.analyses.curve import BreakingPoint, Curve, comparing, first_reached, moved, reached_by, upwards
@@ -110,27 +113,26 @@ class Conclusion(Shown):
 def conclude(
     fitted: Fitted,
     curve: Curve,
+    like: LikeForLike,
     checked: Check,
     plausible: Plausibility,
     p_max: float,
     threshold: float | None,
     steps: Steps,
-    *,
-    ask_causes: bool = True,
+    causes: Callable[[], Causes | None] | None,
 ) -> Conclusion:
-    """Compare the audited predictor with the blind baseline along a curve; details are at the breaking point.
+    """What comparing the audited predictor with the blind baseline comes to; details are at the breaking point.
 
-    It takes as many steps as `steps_of` says.
+    ``causes`` says what `causes_needed` does, if that is wanted. With `like_for_like` it takes as many steps as
+    `steps_of` says.
     """
-    nominal = evaluate_cfu(fitted.claim, fitted.claim.model_a.correlation).value
-    breaking, compared = _like_for_like(fitted, curve, steps)
+    nominal, breaking = evaluate_cfu(fitted.claim, fitted.claim.model_a.correlation).value, like.breaking
+    compared = _compared(fitted, like.points or curve.points[:1])
     state = _state(fitted, curve, checked, plausible, nominal, breaking)
     worst = _with_limit(curve, _spoken_of(curve, breaking, p_max))
     means = mean_predictions_at(fitted, [worst]).drop(columns="p_max")
-    bounded = bool(curve.solve.budget.bounds)  # which one cause knows nothing of
-    asked = ask_causes and not bounded and state in (State.BREAKS, State.HOLDS)
     steps()
-    causes = _causes(fitted, curve.solve) if asked else None
+    needed = causes() if causes and state in (State.BREAKS, State.HOLDS) else None
     steps()
     return Conclusion(
         state=state,
@@ -138,7 +140,7 @@ def conclude(
         highest=curve.points[-1].p_max,
         breaking=breaking,
         compared=compared,
-        causes=causes,
+        causes=needed,
         worst=worst,
         groups=means,
         turned=None if threshold is None else of_everyone(shares_at(fitted, worst.fit, threshold)),
@@ -162,7 +164,8 @@ def quick_conclusion(fitted: Fitted) -> Conclusion | None:
         return None
     solve = Solver.of(fitted, Pairwise(), None, None)
     found = worst_cases(fitted, QUICK, solve)
-    return conclude(fitted, found, check(fitted), plausibility(fitted), QUICK[-1], None, Steps(0))
+    like, causes = like_for_like(fitted, QUICK, solve, Steps(0)), partial(causes_needed, fitted, solve)
+    return conclude(fitted, found, like, check(fitted), plausibility(fitted), QUICK[-1], None, Steps(0), causes)
 
 
 def under_model_a(fitted: Fitted) -> dict[str, float]:
@@ -192,19 +195,27 @@ def _state(
     return State.HOLDS if breaking.p_max is None else State.BREAKS
 
 
-def _like_for_like(fitted: Fitted, curve: Curve, steps: Steps) -> tuple[BreakingPoint | None, pd.DataFrame]:
-    """Where the predictor is as unfair as the blind baseline, and both along the curve's budgets."""
-    sizes = _compared_sizes(fitted, [point.p_max for point in curve.points])
+class LikeForLike(NamedTuple):
+    """Where the predictor is as unfair as the blind baseline at the same correlation, and where it comes nearest."""
+
+    breaking: BreakingPoint | None  # None where the baseline has no CFU
+    points: Sequence[WorstCase]  # for each of some budgets; none then
+
+
+def like_for_like(
+    fitted: Fitted, sizes: Sequence[float], solve: Solver, steps: Steps, replicator: Replicator | None = None
+) -> LikeForLike:
+    """Compare the audited predictor with the blind baseline along a curve's budgets."""
+    some, context = _compared_sizes(fitted, sizes), fitted.context
     try:
-        compare = comparing(BLIND, curve.solve, curve.context)
+        compare = comparing(BLIND, solve, context)
     except SettingError:  # a baseline that has no CFU
-        for _ in sizes:
+        for _ in some:
             steps()
-        return None, _compared(fitted, curve.points[:1])
-    points = [point for point, _ in upwards(sizes, compare, steps, SEARCHED)]
+        return LikeForLike(None, ())
+    points = [point for point, _ in upwards(some, compare, steps, SEARCHED)]
     rough = SLOW_PRECISION if fitted.claim.takes_long else None  # where each search takes long, with derivatives, too
-    found = first_reached(BLIND, compare, points, curve.context, Steps(0), curve.replicator, rough)
-    return found, _compared(fitted, points)
+    return LikeForLike(first_reached(BLIND, compare, points, context, Steps(0), replicator, rough), points)
 
 
 def _compared(fitted: Fitted, points: Sequence[WorstCase]) -> pd.DataFrame:
@@ -241,8 +252,10 @@ def _with_limit(curve: Curve, worst: WorstCase) -> WorstCase:
 # ---------------------------------------------------------------- one hidden cause
 
 
-def _causes(fitted: Fitted, solve: Solver) -> Causes:
-    """How much one hidden cause would have to explain."""
+def causes_needed(fitted: Fitted, solve: Solver) -> Causes | None:
+    """How much one hidden cause would have to explain; None within bounds, of which one cause knows nothing."""
+    if solve.budget.bounds:
+        return None
     search = replace(solve.search, method=SEARCH)  # the paper's Algorithm 1 has no form for one cause
     compare = comparing(BLIND, replace(solve, budget=SingleCause(), search=search), fitted.context)
     equal = reached_by(BLIND, SHARES, compare, fitted.context, Steps(0))

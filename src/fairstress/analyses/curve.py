@@ -240,7 +240,7 @@ def curve(
         P = np.array([point.correlation.to_numpy() for point in points])
         without = np.array([e.value for e in evaluate_many(fitted.beside, P, CFU())])
     found = Curve(points, own, without, fitted.context, solve)
-    return found if replicator is None else _with_limits(found, replicator)
+    return found if replicator is None else limited(found, replicator)
 
 
 def upwards(
@@ -264,7 +264,7 @@ def upwards(
         yield last[0], found
 
 
-def _with_limits(found: Curve, replicator: Replicator) -> Curve:
+def limited(found: Curve, replicator: Replicator) -> Curve:
     """Give each point its limits; a replicate's worst case never falls along the curve, so that they do not either."""
     limited = with_limits(replicator, found.solve, found.own, [point.value for point in found.points])
     points = tuple(replace(point, estimate=limit) for point, limit in zip(found.points, limited, strict=True))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fairstress.analyses.curve import BreakingPoint, Curve, as_unfair_as
+from fairstress.analyses.bands.replicates import Replicator
+from fairstress.analyses.curve import BreakingPoint, as_unfair_as
 from fairstress.analyses.tabular import Shown
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.budgets import Budget
@@ -59,21 +60,27 @@ class Comparison(Shown):
 # ---------------------------------------------------------------- predictors
 
 
-def comparison(
-    fitted: Fitted, curve: Curve, worst: WorstCase, as_blind: BreakingPoint | None, steps: Steps
-) -> tuple[Comparison, ...]:
-    """The audited predictor, then the baselines; where it is as unfair as the blind one may be known."""
-    sizes = sorted({worst.p_max, curve.points[-1].p_max})
+def reaching_baseline(
+    fitted: Fitted, name: str, sizes: Sequence[float], solve: Solver, replicator: Replicator | None
+) -> BreakingPoint | str:
+    """Where the audited predictor is as unfair as a baseline at the same correlation, or why there is no such place."""
+    try:
+        return as_unfair_as(name, sizes, solve, fitted.context, Steps(0), replicator)
+    except SettingError as problem:  # a baseline that has no CFU
+        return str(problem)
+
+
+def comparison(fitted: Fitted, worst: WorstCase, reached: Mapping[str, BreakingPoint | str]) -> tuple[Comparison, ...]:
+    """The audited predictor, then the baselines, with what `reaching_baseline` gives for each."""
     independent, at_worst = fitted.claim.model_a.correlation, worst.correlation.to_numpy()
     compared = [Comparison("audited", evaluate_cfu(fitted.claim, independent).value, worst.value)]
-    for name, baseline in steps.each(fitted.baselines.items()):
+    for name, baseline in fitted.baselines.items():
         own = evaluate_cfu(baseline.claim, independent).value, evaluate_cfu(baseline.claim, at_worst).value
-        try:
-            known = as_blind if name == "blind" else None
-            point = known or as_unfair_as(name, sizes, curve.solve, curve.context, Steps(0), curve.replicator)
+        point = reached[name]
+        if isinstance(point, str):
+            compared.append(Comparison(name, *own, None, point))
+        else:
             compared.append(Comparison(name, *own, point.p_max, lower=point.lower))
-        except SettingError as problem:  # a baseline that has no CFU
-            compared.append(Comparison(name, *own, None, str(problem)))
     return tuple(compared)
 
 

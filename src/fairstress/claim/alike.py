@@ -76,9 +76,14 @@ class _Alike:
         return _Alike.of(join([self.rows, other.rows]), self.columns)
 
 
-def _gathered(rows: Rows, places: Places) -> Rows:
+def weight_of_each(weight: Array, places: Places) -> Array:
+    """(k,) what the weights (r,) of each group add up to."""
     one, group = places
-    weight: Array = np.bincount(group, rows.weight, minlength=one.size).astype(float)
+    return np.bincount(group, weight, minlength=one.size).astype(float)
+
+
+def _gathered(rows: Rows, places: Places) -> Rows:
+    one, weight = places[0], weight_of_each(rows.weight, places)
     nothing = np.zeros_like(weight)
     return Rows(rows.a[one], rows.a_cf[one], rows.x[one], weight, nothing, nothing)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fairstress.claim.alike import Places, changing_alike, gathered
+from fairstress.claim.alike import Places, changing_alike, gathered, weight_of_each
 from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.claim.nodes import Nodes
@@ -253,9 +253,7 @@ class Claim:
     def reweighted(self, weight: Array, system: Likelihood) -> Claim:
         """The same claim where everyone has another weight, and Model B is fitted to them as the system says."""
         self.for_squares()  # what does not depend on weights is found once
-        before = self.everyone.weight
-        factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
-        rows = replace(self.rows, weight=self.rows.weight * (factor if self.origin is None else factor[self.origin]))
+        rows = replace(self.rows, weight=self._of_rows(weight))
         other = replace(self, rows=rows, everyone=replace(self.everyone, weight=weight), system=system)
         other._alike[:], other._nodes[:] = self._alike, self._nodes
         if self._kept:
@@ -263,6 +261,27 @@ class Claim:
             parts = zip(self._kept, itertools.pairwise(ends.tolist()), strict=True)
             other._kept[:] = [replace(kept, block=rows.where(slice(*place))) for kept, place in parts]
         return other
+
+    def few_under(self, weights: Array) -> tuple[Claim, Array, Array | None] | None:
+        """The claim of `for_squares`, with weights (b, k) of its rows, and Q (b, k, k), for weights (b, r) of everyone.
+
+        Q is None where no products of changes count. None where everyone is looked at, or people are too many to keep
+        what is known of them.
+        """
+        fewest, own = self.for_squares(), np.array([self._of_rows(weight) for weight in weights])
+        places, nodes = self._alike[0], self._nodes[0] if self._nodes else None
+        if places is not None:
+            own = np.array([weight_of_each(weight, places) for weight in own])
+        if fewest.cross is None or nodes is None:
+            return None if places is None else (fewest, own, None)
+        found = nodes.weighing_each(self.for_changes().rows, own)
+        return None if found is None else (fewest, *found)
+
+    def _of_rows(self, weight: Array) -> Array:
+        """(r,) weights of the rows where everyone has another weight."""
+        before = self.everyone.weight
+        factor = np.divide(weight, before, out=np.zeros_like(weight), where=before > 0)
+        return np.asarray(self.rows.weight * (factor if self.origin is None else factor[self.origin]))
 
     def predicted_side_by_side(
         self, fits: Sequence[Fit], factual: FactualBlock

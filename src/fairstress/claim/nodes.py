@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,24 @@ class Nodes:
         """The nodes with what each stands for, and Q (k, k); None where someone's change does not follow."""
         known = self._known_functions(rows)
         if known is None:
-            weight, cross = rows.total(lambda block: self._weighed(self._functions(block), block))
+            weight, cross = rows.total(lambda block: self._weighed(self._functions(block), block.weight))
         else:
-            weight, cross = self._weighed(known, rows)
+            weight, cross = self._weighed(known, rows.weight)
         if not (np.isfinite(cross).all() and np.isfinite(weight).all()):
             return None
         nothing = np.zeros_like(weight)
         return replace(self.rows, weight=weight, y=nothing, y_square=nothing), cross
+
+    def weighing_each(self, rows: Rows, weights: Array) -> tuple[Array, Array] | None:
+        """What each node stands for (b, k), and Q (b, k, k), under several weights (b, r) of the same people.
+
+        None where someone's change does not follow, or people are too many to keep what is known of them.
+        """
+        known = self._known_functions(rows)
+        if known is None:
+            return None
+        weight, cross = (np.array(part) for part in zip(*(self._weighed(known, one) for one in weights), strict=True))
+        return (weight, cross) if np.isfinite(cross).all() and np.isfinite(weight).all() else None
 
     def _known_functions(self, rows: Rows) -> list[_Part] | None:
         """Every l at these people, kept for others who differ from them in weights alone; None where they are many."""
@@ -158,13 +170,13 @@ class Nodes:
         places = [np.flatnonzero((shared == np.array(group.key)[:, None]).all(axis=0)) for group in self.groups]
         return [(own, group.functions(F[:, own])) for own, group in zip(places, self.groups, strict=True)]
 
-    def _weighed(self, parts: Sequence[_Part], rows: Rows) -> tuple[Array, Array]:
-        """What some people add to the nodes' weights and to Q; NaN where one is of a group that nobody had seen."""
-        sizes = np.cumsum([0, *(group.rows.size for group in self.groups)])
-        unseen = sum(own.size for own, _ in parts) < rows.size
+    def _weighed(self, parts: Sequence[_Part], given: Array) -> tuple[Array, Array]:
+        """What people of given weights (r,) add to the nodes' and to Q; NaN where one is of a group nobody had seen."""
+        sizes = list(accumulate((group.rows.size for group in self.groups), initial=0))
+        unseen = sum(own.size for own, _ in parts) < given.size
         weight, cross = np.full(sizes[-1], np.nan if unseen else 0.0), np.zeros((sizes[-1], sizes[-1]))
-        for (own, values), start, end in zip(parts, sizes[:-1], sizes[1:], strict=True):
-            weighted = values * rows.weight[own]
+        for (own, values), (start, end) in zip(parts, pairwise(sizes), strict=True):
+            weighted = values * given[own]
             weight[start:end] += weighted.sum(axis=1)
             cross[start:end, start:end] += np.dot(weighted, values.T)  # not @, which would keep other threads waiting
         return weight, cross
@@ -182,13 +194,12 @@ def _keys(rows: Rows, keys: Sequence[int]) -> Array:
 
 def _count(rows: Rows, keys: Sequence[int]) -> int:
     """How many groups people fall into."""
-    given = _variables(rows)
-    return int(distinct_columns([given[k] for k in keys])[0].size)
+    return int(distinct_columns([_variable(rows, k) for k in keys])[0].size)
 
 
 def _apart(rows: Rows, keys: Sequence[int], size: int) -> list[tuple[tuple[float, ...], Rows]]:
     """People by group, of many some, each with those whose values are the least and the greatest."""
-    given = [_variables(rows)[k] for k in keys]
+    given = [_variable(rows, k) for k in keys]
     group = distinct_columns(given)[1] if given else np.zeros(rows.size, dtype=np.int8)
     parts = []
     for g in range(int(group.max()) + 1):

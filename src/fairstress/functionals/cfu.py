@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -72,6 +72,24 @@ class CFU:
                 total[some] = claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
         return totals, float(weight.sum())
 
+    def under_weights(self, claim: Claim, weights: Array, fits: Sequence[Sequence[Fit]]) -> Array | None:
+        """(b, k) the same under each of the weights (b, r) of everyone, each with k fits of its own.
+
+        Changes do not hang on weights, so that those of all fits are found side by side. None where that needs
+        everyone.
+        """
+        found = None if claim.is_mixed or claim.measure.of_all else claim.few_under(weights)
+        if found is None:
+            return None
+        few, weight, cross = found
+        chosen = self._weight(replace(few.rows, weight=np.ones(few.rows.size)))
+        change = _changes(few, [fit for own in fits for fit in own]).reshape(len(weights), -1, chosen.size) * chosen
+        if cross is None:
+            total = (claim.measure.each(change) @ weight[:, :, None])[:, :, 0]
+        else:
+            total = np.einsum("bkr,bkr->bk", change @ cross, change)
+        return np.asarray(total / (weight @ chosen)[:, None])
+
     def has_slope(self, claim: Claim) -> bool:
         """Whether both the predictor and the measure have one."""
         smooth = claim.predictor.gradient != NO_GRADIENT and not claim.draws_worlds
@@ -117,6 +135,15 @@ class CFU:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+
+def _changes(claim: Claim, fits: Sequence[Fit]) -> Array:
+    """(g, r) the change of everyone's prediction under each version of Model B, of people who have one world each."""
+    parts = []
+    for factual in claim.blocks():
+        predicted = [own for _, _, own in claim.predicted_side_by_side(fits, factual)]
+        parts.append(np.concatenate(predicted) - factual.predicted)
+    return np.concatenate(parts, axis=1)
 
 
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:

@@ -28,6 +28,13 @@ class RelativeCFU:
         ours, theirs = CFU().of_both(claim, self._on(claim), fits)
         return np.asarray(ours - theirs)
 
+    def under_weights(self, claim: Claim, weights: Array, fits: Sequence[Sequence[Fit]]) -> Array | None:
+        """(b, k) the same under each of the weights (b, r) of everyone; None where that needs everyone."""
+        if not np.array_equal(self.baseline.everyone.weight, claim.everyone.weight):  # of another audit
+            return None
+        both = [CFU().under_weights(one, weights, fits) for one in (claim, self._on(claim))]
+        return None if both[0] is None or both[1] is None else both[0] - both[1]
+
     def has_slope(self, claim: Claim) -> bool:
         """Whether both claims have one."""
         return CFU().has_slope(claim) and CFU().has_slope(self.baseline)

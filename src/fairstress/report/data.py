@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -14,10 +14,21 @@ from fairstress.analyses.bands.replicates import Replicator
 from fairstress.analyses.benchmarks.result import Benchmarks
 from fairstress.analyses.cause_contour import CauseContour
 from fairstress.analyses.check import Check
-from fairstress.analyses.conclusion import SEARCHED, Conclusion, conclude, steps_of
-from fairstress.analyses.curve import BreakingPoint, Curve
+from fairstress.analyses.conclusion import (
+    BLIND,
+    SEARCHED,
+    Causes,
+    Conclusion,
+    LikeForLike,
+    causes_needed,
+    conclude,
+    like_for_like,
+    steps_of,
+)
+from fairstress.analyses.curve import BreakingPoint, Curve, limited
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
+from fairstress.analyses.diagnostics.collect import diagnostics
 from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
 from fairstress.analyses.leakage import Leakage
@@ -29,15 +40,18 @@ from fairstress.analyses.specification import (
     SpecificationCheck,
     comparison,
     plans,
+    reaching_baseline,
     specification_checks,
 )
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.arguments import flag, is_positive, share
+from fairstress.asking import Questions
 from fairstress.audit import Audit
 from fairstress.budgets import Budget, read_budget
 from fairstress.claim.build import Fitted
 from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
+from fairstress.inputs.rows import Array
 from fairstress.options import RESIDUALS, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.report.text.brief import report_html, report_summary
@@ -148,7 +162,7 @@ class ReportData:
     @property
     def worst(self) -> WorstCase:
         """The worst case at the size at which details are shown."""
-        return next(point for point in self.curve.points if point.p_max == self.p_max)
+        return _at(self.curve, self.p_max)
 
     def summary(self) -> str:
         """Say in plain words, and at most 25 lines, what was found."""
@@ -202,19 +216,31 @@ def collect(
     unknown = audit.graph.pairs if profiles is None else ()
     count = _count(audit, of_curve, named) + (len(plans(fitted)) + 1 if thorough else 0)
     steps = Steps(count + len(unknown) + (threshold is not None), progress)
-    check, plausible = audit.check(), audit.plausibility()
-    steps()
-    solve = Solver.of(fitted, options["budget"], options["search"], None)
-    solve.explore(of_curve[-1])
-    alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
-    searched = None if thorough else SEARCHED
-    curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), Replicator.of(fitted, bands), searched=searched)
-    ask = thorough or not fitted.claim.takes_long
-    found = conclude(fitted, curve, check, plausible, size, threshold, steps, ask_causes=ask)
-    worst = next(point for point in curve.points if point.p_max == size)
+    solve, replicator = Solver.of(fitted, options["budget"], options["search"], None), Replicator.of(fitted, bands)
+    about = _About(fitted, solve, replicator and replicator.in_one_process(), tuple(of_curve), size)
+    with Questions(about, _processes(about, thorough=thorough), steps) as questions:
+        asked_like = questions.ask(_like_for_like)  # what is asked so is answered when it is called, or meanwhile
+        check, plausible = audit.check(), audit.plausibility()
+        steps()
+        solve.explore(of_curve[-1])
+        alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
+        curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), searched=None if thorough else SEARCHED)
+        asked_diagnostics = questions.ask(_diagnostics, _at(curve, size).correlation.to_numpy())
+        asked_causes = questions.ask(_causes) if thorough or not fitted.claim.takes_long else None
+        asked_baselines = {name: questions.ask(_as_unfair_as, name) for name in audit.baselines if name != BLIND}
+        curve = curve if replicator is None else limited(curve, replicator)
+        benchmarks, refused = _benchmarks(audit, columns, steps)
+        chosen = GRID if grid is None and not fitted.claim.takes_long else grid
+        profiled = (*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown)))
+        found = conclude(fitted, curve, asked_like(), check, plausible, size, threshold, steps, asked_causes)
+        breaking_points = tuple(curve.breaking_point(level.value) for level in steps.each(named))
+        baselines = {name: answer() for name, answer in asked_baselines.items()}
+        baselines[BLIND] = found.breaking or _as_unfair_as(about, BLIND, steps)
+        diagnosed = asked_diagnostics()
+    if not questions.are_shared:
+        options["search"] = replace(options["search"], n_jobs=1)
+    worst = _at(curve, size)
     rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
-    benchmarks, refused = _benchmarks(audit, columns, steps)
-    chosen = GRID if grid is None and not fitted.claim.takes_long else grid
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),
@@ -225,10 +251,10 @@ def collect(
         conclusion=found,
         plausibility=plausible,
         check=check,
-        profiles=(*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown))),
+        profiles=profiled,
         curve=curve,
         levels=named,
-        breaking_points=tuple(curve.breaking_point(level.value) for level in steps.each(named)),
+        breaking_points=breaking_points,
         group_means=mean_predictions_at(fitted, curve.points),
         predictors=mean_predictions(fitted),
         people=rows,
@@ -239,26 +265,68 @@ def collect(
         benchmarks=benchmarks,
         benchmarks_refused=refused,
         cause_contour=_contour(audit, steps) if thorough else None,
-        comparison=comparison(fitted, curve, worst, found.breaking, steps),
+        comparison=comparison(fitted, worst, baselines),
         specification_checks=specification_checks(fitted, size, **options, steps=steps) if thorough else (),
         no_specification_checks="" if thorough else _NOT_ASKED,
-        diagnostics=audit.diagnostics(worst.correlation if _tells_influence(fitted) else None),
+        diagnostics=diagnosed,
         sharing=sharing,
         margins=_margins(fitted.table),
     )
 
 
-def _tells_influence(fitted: Fitted) -> bool:
-    """Whether leaving each person out can be tried: not where worlds are many, or people are not in memory."""
-    return not fitted.claim.is_slow and fitted.table.everyone is None
+def _at(curve: Curve, p_max: float) -> WorstCase:
+    return next(point for point in curve.points if point.p_max == p_max)
+
+
+# ---------------------------------------------------------------- questions that another process may answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _About:
+    """What the long questions of a report are about."""
+
+    fitted: Fitted
+    solve: Solver
+    replicator: Replicator | None
+    sizes: tuple[float, ...]  # of the curve
+    size: float  # at which details are shown
+
+
+def _processes(about: _About, *, thorough: bool) -> int:
+    """How many processes may answer: one where that takes seconds at most, or people are not in memory."""
+    fitted, several = about.fitted, len(about.solve.graph.pairs) > 1
+    is_long = thorough or several or about.replicator is not None or fitted.claim.takes_long
+    return about.solve.search.n_jobs if is_long and fitted.table.everyone is None else 1
+
+
+def _like_for_like(about: _About, steps: Steps) -> LikeForLike:
+    return like_for_like(about.fitted, about.sizes, about.solve, steps, about.replicator)
+
+
+def _causes(about: _About, _: Steps) -> Causes | None:
+    return causes_needed(about.fitted, about.solve)
+
+
+def _as_unfair_as(about: _About, name: str, steps: Steps) -> BreakingPoint | str:
+    sizes = sorted({about.size, about.sizes[-1]})
+    found = reaching_baseline(about.fitted, name, sizes, about.solve, about.replicator)
+    steps()
+    return found
+
+
+def _diagnostics(about: _About, P: Array, _: Steps) -> Diagnostics:
+    """With influence at P, unless leaving each person out takes long, or people are not in memory."""
+    fitted = about.fitted
+    tells_influence = not fitted.claim.is_slow and fitted.table.everyone is None
+    return diagnostics(fitted, P if tells_influence else None, fitted.settings.random_state)
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
-    """Steps for check and benchmarks, the verdict, budgets, levels, pairs alone and forbidden, and baselines."""
+    """Steps for check and benchmarks, the verdict, budgets, levels, pairs alone and forbidden, and other baselines."""
     pairs = len(audit.graph.pairs)
     of_pairs = 2 * pairs if pairs > 1 else 0
     of_conclusion = steps_of(audit.fitted, sizes)
-    return 2 + len(sizes) + of_conclusion + len(levels) + of_pairs + len(audit.baselines)
+    return 2 + len(sizes) + of_conclusion + len(levels) + of_pairs + len({*audit.baselines} - {BLIND})
 
 
 def _levels(audit: Audit, given: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:

@@ -11,8 +11,9 @@ from scipy import stats
 
 import fairstress as fs
 from fairstress.analyses.bands.replicates import Replicator
-from fairstress.claim.evaluate import sampled
+from fairstress.claim.evaluate import fits, sampled
 from fairstress.functionals.cfu import CFU
+from fairstress.functionals.relative import RelativeCFU
 from fairstress.model.replicated import refits
 from fairstress.model.system import system_of_batch
 
@@ -52,6 +53,29 @@ def test_with_everyones_own_weight_a_replicate_is_the_audit_itself():
     # fits stop where a step promises 1e-9 of the objective per person, or less
     np.testing.assert_allclose(found.replicates, found.value, rtol=1e-6)
     assert found.standard_error < 1e-6 * found.value
+
+
+@pytest.mark.parametrize("degree", [1, 2])  # people who change alike, and nodes
+@pytest.mark.parametrize("edges", [TIED, f"{EDGES}; x <-> z"])
+def test_values_side_by_side_are_those_of_each_replicate_alone(edges, degree):
+    of = audit(edges, n=500, degrees={"x": degree, "z": degree})
+    assert (of.fitted.claim.for_squares().cross is None) == (degree == 1)
+    replicator = Replicator(of.fitted, fs.Bootstrap(39), 0)
+    claim, P = replicator.claim, at(of, x_z=0.3)
+    weights = replicator.draws.of_rows(range(3))
+    made = refits(claim.system, claim.design, claim.everyone, weights, fits(claim, P), 0.0)
+    group = CFU(group=float(claim.rows.a.max()))
+    for functional in (CFU(), group, RelativeCFU(of.fitted.baselines["blind"].claim, "")):
+        together = functional.under_weights(claim, weights, made)
+        claims = [claim.reweighted(weight, claim.system) for weight in weights]
+        alone = [functional.values(one, own)[0] for one, own in zip(claims, made, strict=True)]
+        np.testing.assert_allclose(together[:, 0], alone, rtol=1e-10)
+
+
+def test_replicates_that_need_everyone_are_judged_one_by_one():
+    of = audit(measure=0.9)
+    claim = Replicator(of.fitted, fs.Bootstrap(39), 0).claim
+    assert CFU().under_weights(claim, claim.everyone.weight[None], [[claim.model_a]]) is None
 
 
 @pytest.mark.parametrize("edges", [TIED, f"{EDGES}; x <-> z"])
@@ -209,7 +233,7 @@ def test_replicates_of_levels_are_fits_to_other_weights(mixed):
     """As a refit of the audit to the same people under one replicate's weights, its predictor and Model A apart."""
     replicator = Replicator(mixed.fitted, fs.Bootstrap(39), 0)
     P = at(mixed, o_x=0.4)
-    found = replicator.values(CFU(), P, first=2).values[1, 0]  # noqa: PD011  (no frame)
+    found = replicator.values(CFU(), P, among=range(2)).values[1, 0]  # noqa: PD011  (no frame)
     claim = replicator.claim_of(1)
     (fit,) = claim.system.fits(P, claim.model_a, check_minima=True)
     # a replicate's last step promises at most 1e-4 of the objective per person, and doubles the digits

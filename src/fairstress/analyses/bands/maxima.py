@@ -8,18 +8,18 @@ directionally differentiable functions, 2019). Some replicates are searched in f
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairstress.analyses.bands.limits import Estimate, estimates, sides
+from fairstress.analyses.bands.limits import Estimate, check_enough, estimates, sides
 from fairstress.analyses.bands.replicates import Replicates, Replicator
 from fairstress.analyses.worst_case import Solver, WorstCase
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.errors import FairstressError
 from fairstress.inputs.rows import Array
-from fairstress.model.fit import Mask
 from fairstress.parallel import in_parallel
 from fairstress.threads import one_thread
 
@@ -28,14 +28,6 @@ MOST = 4  # near-maximisers of one budget
 FEW = 2  # the same where people have several worlds, or where many budgets share theirs
 SEVERAL = 5  # budgets; more are many
 APART = 0.1  # near-maximisers are at least this share of p_max apart
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """Correlations at which the largest value of a replicate is looked for, those of smaller budgets included."""
-
-    P: Array  # (k, m, m)
-    allowed: Mask  # (s, k) whether a budget holds a correlation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,22 +57,35 @@ def with_limits(
 
 def maxima(replicator: Replicator, solve: Solver, worst: Sequence[WorstCase]) -> Maxima:
     """The largest value, or the smallest where the solver seeks that, within ascending budgets in each replicate."""
-    candidates = near_maximisers(replicator, solve, worst)
-    found = replicator.values(solve.functional, candidates.P)
-    values = np.where(candidates.allowed, solve.sign * found.values[:, None, :], -np.inf).max(axis=2)
+    tops = replicator.values(solve.functional, np.array([point.correlation.to_numpy() for point in worst]))
+    near = _near_maximisers(replicator, solve, worst, tops)
+    budgets, own = np.arange(len(worst)), np.repeat(np.arange(len(worst)), [len(P) for P in near])
+    found = _beside(tops, replicator, solve, np.concatenate(near))
+    allowed = np.concatenate([budgets, own]) <= budgets[:, None]  # smaller budgets' correlations included
+    values = np.where(allowed, solve.sign * found.values[:, None, :], -np.inf).max(axis=2)
     return Maxima(solve.sign * values, found)
 
 
-def near_maximisers(replicator: Replicator, solve: Solver, worst: Sequence[WorstCase]) -> Candidates:
-    """The worst correlation of each budget, and others that were met and are nearly as bad."""
-    tops = np.array([point.correlation.to_numpy() for point in worst])
-    pilot = replicator.values(solve.functional, tops, first=PILOT).values
+def _near_maximisers(
+    replicator: Replicator, solve: Solver, worst: Sequence[WorstCase], tops: Replicates
+) -> list[Array]:
+    """For each budget the correlations (k, m, m) beside the worst that were met and are nearly as bad."""
+    pilot = tops.values[[number < PILOT for number in tops.numbers]]
     kappa = pilot.std(axis=0, ddof=1) * math.sqrt(math.log(replicator.fitted.table.n_counted))
     few = replicator.claim.is_mixed or len(worst) > SEVERAL
     most = FEW if few else MOST
-    chosen = [_near(replicator, solve, point, k)[:most] for point, k in zip(worst, kappa.tolist(), strict=True)]
-    budget = np.repeat(np.arange(len(worst)), [len(P) for P in chosen])
-    return Candidates(np.concatenate(chosen), budget <= np.arange(len(worst))[:, None])
+    return [_near(replicator, solve, point, k)[1:most] for point, k in zip(worst, kappa.tolist(), strict=True)]
+
+
+def _beside(tops: Replicates, replicator: Replicator, solve: Solver, P: Array) -> Replicates:
+    """The values of the worst correlations with those of others (k, m, m) beside them, where both could be had."""
+    if not len(P):
+        return tops
+    more = replicator.values(solve.functional, P, among=tops.numbers)
+    left = tops.values[np.isin(tops.numbers, more.numbers)]
+    failures = dict(Counter(tops.failures) + Counter(more.failures))
+    check_enough(len(more.numbers), replicator.options, failures)
+    return Replicates(np.concatenate([left, more.values], axis=1), more.numbers, failures)
 
 
 def _near(replicator: Replicator, solve: Solver, worst: WorstCase, kappa: float) -> Array:

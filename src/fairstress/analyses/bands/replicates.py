@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from fairstress.analyses.bands.limits import UPPER, Replication, check_enough, sides
-from fairstress.analyses.bands.weights import Sampler, is_covariance
+from fairstress.analyses.bands.weights import Draws, Sampler, is_covariance
 from fairstress.arguments import seed
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional, fits, sampled
 from fairstress.claim.refit import check_refit, refit_to
 from fairstress.errors import FairstressError, SettingError, Status, describe_error
+from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
 from fairstress.functionals.relative import RelativeCFU
 from fairstress.inputs.rows import Array
@@ -68,6 +69,10 @@ class Replicator:
             check_refit(fitted)
         return None if wanted is None else cls(fitted, wanted, chosen)
 
+    def in_one_process(self) -> Replicator:
+        """The same where processes are shared out already."""
+        return replace(self, options=replace(self.options, n_jobs=1))
+
     @cached_property
     def whole(self) -> Claim:
         """The deployed claim with a Model B that bears no penalty, where it has a reliable fit without."""
@@ -85,32 +90,28 @@ class Replicator:
         return self.fitted.claim.condition() > WORST_CONDITION
 
     @cached_property
-    def sampler(self) -> Sampler:
-        """Draws the weights."""
-        return Sampler.of(self.fitted.table, self.options)
-
-    @cached_property
-    def seeds(self) -> list[np.random.SeedSequence]:
-        """One for each replicate."""
-        return np.random.SeedSequence(self.seed).spawn(self.options.n_replicates)
+    def draws(self) -> Draws:
+        """The replicates' weights."""
+        seeds = np.random.SeedSequence(self.seed).spawn(self.options.n_replicates)
+        return Draws(Sampler.of(self.fitted.table, self.options), tuple(seeds))
 
     def values(
-        self, functional: Functional, P: Array, progress: Progress | None = None, first: int | None = None
+        self, functional: Functional, P: Array, progress: Progress | None = None, among: Sequence[int] | None = None
     ) -> Replicates:
-        """A functional at each P (k, m, m) in each replicate, or in the first so many of them."""
+        """A functional at each P (k, m, m) in each replicate, or in some of them by their numbers."""
         if isinstance(functional, OfFrame):
             raise SettingError(
                 f"{functional.name} is a function of the frame, whose people cannot be weighted in a replicate: leave "
                 "bands out, or give what effect, coefficient, flips, cfu_of_group or relative_cfu gives"
             )
-        count = self.options.n_replicates if first is None else min(first, self.options.n_replicates)
-        chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+        numbers = range(self.options.n_replicates) if among is None else among
+        chunks = [numbers[start : start + CHUNK] for start in range(0, len(numbers), CHUNK)]
         task, steps = self._task(functional, P), Steps(len(chunks), progress)
         done = in_parallel(task, chunks, self.options.n_jobs, steps, partial=self.options.partial)
         found = [outcome for part in done for outcome in part]
-        kept = [(number, value) for number, (value, _) in enumerate(found) if value is not None]
+        kept = [(number, value) for number, (value, _) in zip(numbers, found, strict=False) if value is not None]
         failures = dict(Counter(reason for _, reason in found if reason))
-        if first is None:
+        if among is None:
             check_enough(len(kept), self.options, failures)
         values = np.array([value for _, value in kept]).reshape(len(kept), len(P))
         return Replicates(self.of_everyone(values, functional, P), tuple(number for number, _ in kept), failures)
@@ -126,12 +127,11 @@ class Replicator:
         return np.asarray(values + (whole - some))
 
     def _task(self, functional: Functional, P: Array) -> Task:
-        seeds = tuple(self.seeds)
         if self.options.refit == ALL:
-            return _Procedure(self.fitted, functional, P, self.sampler, seeds)
+            return _Procedure(self.fitted, functional, P, self.draws)
         self.claim.blocks()  # worked out once, for all replicates
         base = tuple(fits(self.claim, P, check_minima=False))
-        deployed = _Deployed(self.claim, base, functional, self.sampler, seeds, float(self.penalised))
+        deployed = _Deployed(self.claim, base, functional, self.draws, float(self.penalised))
         return self._normal_draws(deployed) if is_covariance(self.options) else deployed
 
     def _normal_draws(self, deployed: _Deployed) -> Task:
@@ -139,7 +139,7 @@ class Replicator:
         own = self.options.replicate_weights
         assert own is not None
         assert own.scale is not None
-        moved = in_parallel(deployed.given, list(range(self.sampler.n_given)), self.options.n_jobs)
+        moved = in_parallel(deployed.given, list(range(self.draws.sampler.n_given)), self.options.n_jobs)
         return _NormalDraws(deployed, tuple(moved), float(np.sqrt(own.scale)))
 
     def replication(self, replicates: Replicates, **more: Any) -> Replication:
@@ -164,8 +164,7 @@ class Replicator:
 
     def claim_of(self, number: int) -> Claim:
         """The claim of one replicate."""
-        weight = self.sampler.draw(number, self.seeds[number])
-        return _reweighted(self.claim, self.sampler.of_rows(weight), float(self.penalised))
+        return _reweighted(self.claim, self.draws.of_rows([number])[0], float(self.penalised))
 
 
 # ---------------------------------------------------------------- one replicate
@@ -178,22 +177,20 @@ class _Deployed:
     claim: Claim
     base: tuple[Fit, ...]  # Model B at each correlation, fitted to the data as they are
     functional: Functional
-    sampler: Sampler
-    seeds: tuple[np.random.SeedSequence, ...]
+    draws: Draws
     share: float  # of the penalty
 
     def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
-        weights = np.array([self.sampler.of_rows(self.sampler.draw(n, self.seeds[n])) for n in numbers])
+        weights = self.draws.of_rows(numbers)
         with one_thread:
             try:
-                made = self._refits(weights)
+                return self._judged(weights, self._refits(weights))
             except (FairstressError, np.linalg.LinAlgError):  # of one of them: which, and why?
-                return [self._replicate(weight) for weight in weights]
-            return [self._judged(weight, fits) for weight, fits in zip(weights, made, strict=True)]
+                return [self._replicate(weight[None]) for weight in weights]
 
     def _replicate(self, weight: Array) -> Outcome:
         try:
-            return self._judged(weight, self._refits(weight[None])[0])
+            return self._judged(weight, self._refits(weight))[0]
         except (FairstressError, np.linalg.LinAlgError) as problem:
             return None, describe_error(problem)
 
@@ -201,14 +198,24 @@ class _Deployed:
         claim = self.claim
         return refits(claim.system, claim.design, claim.everyone, weights, self.base, self.share)
 
-    def _judged(self, weight: Array, made: Sequence[Fit]) -> Outcome:
-        return _judged(self.functional, self.claim.reweighted(weight, self.claim.system), made)
+    def _judged(self, weights: Array, made: Sequence[Sequence[Fit]]) -> list[Outcome]:
+        """What each replicate gives: side by side where that needs a few people only, otherwise one by one."""
+        together = self._together(weights, made)
+        if together is not None:
+            return [_finite(values) for values in together]
+        claims = (self.claim.reweighted(weight, self.claim.system) for weight in weights)
+        return [_judged(self.functional, claim, fits) for claim, fits in zip(claims, made, strict=True)]
+
+    def _together(self, weights: Array, made: Sequence[Sequence[Fit]]) -> Array | None:
+        if not isinstance(self.functional, CFU | RelativeCFU) or any(map(_failure, made)):
+            return None
+        return self.functional.under_weights(self.claim, weights, made)
 
     def given(self, number: int) -> list[Fit]:
         """The fits to one of a survey's replicate weights."""
         with one_thread:
             try:
-                return self._refits(self.sampler.given_rows(number)[None])[0]
+                return self._refits(self.draws.sampler.given_rows(number)[None])[0]
             except np.linalg.LinAlgError:
                 raise SettingError(
                     f"column {number} of replicate_weights leaves Model B no fit: it gives too few people a weight"
@@ -232,7 +239,7 @@ class _NormalDraws:
             return [self._replicate(number) for number in numbers]
 
     def _replicate(self, number: int) -> Outcome:
-        z = np.random.default_rng(self.deployed.seeds[number]).standard_normal(len(self.moved)) * self.root
+        z = np.random.default_rng(self.deployed.draws.seeds[number]).standard_normal(len(self.moved)) * self.root
         base = self.deployed.base
         drawn = [self._drawn(fit, [fits[k] for fits in self.moved], z) for k, fit in enumerate(base)]
         return _judged(self.deployed.functional, self.deployed.claim, drawn)
@@ -252,15 +259,14 @@ class _Procedure:
     fitted: Fitted
     functional: Functional
     P: Array
-    sampler: Sampler
-    seeds: tuple[np.random.SeedSequence, ...]
+    draws: Draws
 
     def __call__(self, numbers: Sequence[int]) -> list[Outcome]:
         with one_thread:
             return [self._replicate(number) for number in numbers]
 
     def _replicate(self, number: int) -> Outcome:
-        table = self.fitted.table.reweighted(self.sampler.draw(number, self.seeds[number]))
+        table = self.fitted.table.reweighted(self.draws.of_people(number))
         try:
             again = refit_to(self.fitted, table)
             made = fits(again.claim, self.P, check_minima=False)
@@ -280,13 +286,20 @@ def _about(functional: Functional, fitted: Fitted, again: Fitted) -> Functional:
 
 
 def _judged(functional: Functional, claim: Claim, made: Sequence[Fit]) -> Outcome:
-    failed = [fit.status for fit in made if fit.status in FAILED]
-    if failed:
-        return None, str(failed[0])
+    if failure := _failure(made):
+        return None, failure
     try:
-        values = functional.values(claim, made)
+        return _finite(functional.values(claim, made))
     except FairstressError as problem:
         return None, describe_error(problem)
+
+
+def _failure(made: Sequence[Fit]) -> str:
+    """How the first of some fits failed; nothing where all are well."""
+    return next((str(fit.status) for fit in made if fit.status in FAILED), "")
+
+
+def _finite(values: Array) -> Outcome:
     return (values, "") if np.isfinite(values).all() else (None, "The value is not finite.")
 
 

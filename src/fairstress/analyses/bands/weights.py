@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from fairstress.errors import SettingError
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.resampling import BOOTSTRAP, Bootstrap
+
+KEPT = 2**20  # weights of all replicates together that are kept, 8 megabytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +77,30 @@ class Sampler:
     def n_given(self) -> int:
         """How many replicate weights a survey gives."""
         return 0 if self.given is None else int(self.given.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """The weights of replicates by their numbers, the same whenever they are asked for; kept where they are few."""
+
+    sampler: Sampler
+    seeds: tuple[np.random.SeedSequence, ...]  # one for each replicate
+    _kept: dict[int, Array] = field(default_factory=dict, repr=False)
+
+    def of_people(self, number: int) -> Array:
+        """(n,) the weights of one replicate."""
+        return self.sampler.draw(number, self.seeds[number])
+
+    def of_rows(self, numbers: Sequence[int]) -> Array:
+        """(b, r) the weights of the distinct rows in some replicates."""
+        drawn = [self._of_rows(number) for number in numbers]
+        if len(self.seeds) * self.sampler.n_rows <= KEPT:
+            self._kept.update(zip(numbers, drawn, strict=True))
+        return np.array(drawn)
+
+    def _of_rows(self, number: int) -> Array:
+        known = self._kept.get(number)
+        return self.sampler.of_rows(self.of_people(number)) if known is None else known
 
 
 def is_covariance(options: Bootstrap) -> bool:

@@ -1,0 +1,125 @@
+"""Questions are answered by whichever process has time, and the answers are the same."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+
+import pytest
+
+import fairstress as fs
+from fairstress import asking
+from fairstress.asking import Questions, processes_ready
+from fairstress.errors import FairstressWarning
+from fairstress.progress import Steps
+from fairstress.report.json import render_results, report_results
+
+EDGES = "a -> x, z; x -> z; a <-> x; x <-> z"
+LINEAR = {"degrees": {"x": 1, "z": 1}, "penalty": 1, "predictor_degree": 1, "predictor_penalty": 1, "random_state": 0}
+
+
+def process(about, more, steps):
+    steps()
+    warnings.warn(f"{about} {more}", FairstressWarning, stacklevel=1)
+    return os.getpid()
+
+
+def fails(about, steps):
+    raise ValueError(about)
+
+
+def ends_its_process(about, steps):
+    if os.getpid() != about:
+        os._exit(1)
+    return "here"
+
+
+def wait_until_idle():
+    while not asking._READY.get()._idle:
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def ready():
+    with processes_ready(2):
+        wait_until_idle()
+        yield
+
+
+def test_another_process_answers_and_its_steps_and_warnings_are_told_here(ready):
+    steps = Steps(2)
+    with Questions("about", 2, steps) as questions:
+        answer = questions.ask(process, "more")
+        with pytest.warns(FairstressWarning, match="^about more$"):
+            assert answer() != os.getpid()
+        assert (answer(), steps.done) == (answer(), 1)  # asked twice, answered once
+        assert questions.are_shared
+
+
+def test_what_nobody_has_begun_is_answered_here(ready):
+    wait_until_idle()
+    with Questions("about", 2, Steps(0)) as questions:
+        first, second = questions.ask(time_passes), questions.ask(time_passes)
+        assert second() == os.getpid()
+        assert first() != os.getpid()
+
+
+def time_passes(about, steps):
+    time.sleep(0.5)
+    return os.getpid()
+
+
+def test_an_error_comes_up_where_the_answer_is_wanted(ready):
+    with Questions("about", 2, Steps(0)) as questions:
+        answer = questions.ask(fails)
+        with pytest.raises(ValueError, match="about"):
+            answer()
+
+
+@pytest.mark.parametrize("about", ["about", lambda: None])  # what cannot be sent stays here
+def test_one_process_answers_everything(about):
+    with Questions(about, 2 if callable(about) else 1, Steps(0)) as questions:
+        with pytest.warns(FairstressWarning):
+            assert questions.ask(process, "more")() == os.getpid()
+        assert not questions.are_shared
+
+
+def test_what_a_process_leaves_behind_is_answered_here():
+    with processes_ready(2):
+        wait_until_idle()
+        with Questions(os.getpid(), 2, Steps(0)) as questions:
+            answers = [questions.ask(ends_its_process) for _ in range(2)]
+            assert [answer() for answer in answers] == ["here", "here"]
+
+
+# ---------------------------------------------------------------- reports
+
+
+def report(audit, n_jobs, **options):
+    search = fs.Search(starts=2, n_jobs=n_jobs)
+    told = []
+    data = audit.report(
+        p_max=0.2, sizes=[0, 0.1, 0.2], grid=[0, 0.2], search=search, progress=lambda *at: told.append(at), **options
+    )
+    return render_results(report_results(data)), told
+
+
+def audit_of(**options):
+    graph = fs.CausalGraph.parse(EDGES, protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    return fs.Audit.fit(frame, graph, **LINEAR | options)
+
+
+def test_a_report_is_the_same_to_the_last_digit_on_one_process_and_on_two(ready):
+    audit = audit_of()
+    wait_until_idle()
+    (one, told), (two, also_told) = (report(audit, n_jobs, bands=60) for n_jobs in (1, 2))
+    assert one == two
+    assert told[-1] == also_told[-1]
+    assert told[-1][0] == told[-1][1]
+
+
+def test_a_predictor_that_cannot_be_sent_is_asked_here():
+    audit = audit_of(predictor=lambda Z: Z.sum(axis=1))
+    assert report(audit, 1)[0] == report(audit, 2)[0]
