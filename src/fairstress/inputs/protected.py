@@ -122,7 +122,7 @@ class ProtectedCoding:
             taken(rows.x, origin),
             (rows.weight / np.maximum(self.n_targets(rows.a), 1.0))[origin],
             taken(rows.y, origin),
-            taken(rows.y_square, origin),
+            None if rows.y_square is None else taken(rows.y_square, origin),
             None if rows.other is None else taken(rows.other, origin),
             whole=rows.whole and rows.whole.map(self._moved),
         )
