@@ -11,17 +11,14 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import narwhals as lazy  # whose stable version takes no lazy relation
-import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
 from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Everyone, Scaling, Table, gather_rows, read_table
-from fairstress.inputs.frames import numbered, read_numbers, take_columns
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.intake import read_weights
-from fairstress.inputs.look import Look, look_at
-from fairstress.inputs.newcomers import code_attribute
+from fairstress.inputs.look import LARGEST, Look, look_at
+from fairstress.inputs.parts import code_part
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import BLOCK, Array, Rows, Whole, distinct, repeat_often
 from fairstress.inputs.streams import PIECE, Stream
@@ -77,8 +74,14 @@ class InBatches:
         return self.stream.pieces(names, BLOCK * max(1, min(blocks, PIECE // BLOCK)))
 
     def look(self, names: Sequence[str]) -> Look:
-        """A first look at all batches, in several threads."""
-        return add_up(in_order(lambda piece: look_at(piece, names), self._pieces(names)))
+        """A first look at all batches, in several threads; the more is known, the fewer people are drawn."""
+        known: list[Look] = []
+        looks = in_order(
+            lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
+        )
+        for look in looks:
+            known[:] = [known[0] + look if known else look]
+        return known[0]
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
@@ -227,36 +230,6 @@ def _check_scales(table: Table) -> None:
     for name, kind in table.kinds.items():
         if kind.is_number and kind.scale == "rank":
             raise SettingError(f"kinds says 'rank' for '{name}', but the data are not in memory: give another scale")
-
-
-def code_part(table: Table, weight: str | None, part: Any) -> Rows:
-    """Code some people, who were looked at before, as the table does, with their outcome."""
-    graph = table.graph
-    names = (*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else []))
-    columns = take_columns(part, names)
-    a = code_attribute(table, [columns[name] for name in graph.protected_columns])
-    x = np.empty((a.size, len(graph.features)), order="F")
-    for j, feature in enumerate(table.units.features):
-        x[:, j] = _coded(feature, columns[feature.name])
-    y = _coded_outcome(table, columns[graph.outcome])
-    w = np.ones_like(y) if weight is None else read_weights(columns[weight].to_numpy(), y.size)
-    return Rows(a, table.protected.counterfactual(a), x, w, w * y, w * y**2)
-
-
-def _coded(feature: FeatureCoding, column: nw.Series[Any]) -> Array:
-    """Codes of a feature; a number of any size needs no further check."""
-    if feature.kind.is_number and feature.kind.scale == "identity" and column.dtype.is_float():
-        return feature.code_numbers(column.to_numpy().astype(float, copy=False))
-    return feature.code(column)
-
-
-def _coded_outcome(table: Table, column: nw.Series[Any]) -> Array:
-    if table.outcome_levels is None and column.dtype.is_float():
-        return np.asarray(column.to_numpy().astype(float, copy=False) - table.origin)
-    if table.outcome_levels is None:
-        return read_numbers(column, table.graph.outcome, "outcome") - table.origin
-    number, values = numbered(column)
-    return np.array([value == table.outcome_levels[1] for value in values], dtype=float)[number]
 
 
 def _moments(codes: Sequence[float], block: Rows) -> tuple[Any, ...]:
