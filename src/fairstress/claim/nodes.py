@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.claim.support import Support, change_support, grouping_columns
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct, join
+from fairstress.claim.grid import grouped, shared_values, variables
+from fairstress.claim.support import Support, change_support
+from fairstress.inputs.rows import Array, IntArray, Rows, join
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
 
 WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
-FEW = 40  # monomials up to which a pass over people who are not in memory is worth while
-MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LOOKED_AT = 2**20  # numbers among which a group's nodes are sought
 KEPT = 2**22  # numbers of all l that are kept, 32 megabytes
 RANK = 1e-12  # below this, relative to the largest, a direction of the space does not show in the data
@@ -38,7 +37,7 @@ class _Space:
     """Products of Legendre polynomials, which stay within -1 and 1 over the values seen."""
 
     exponents: IntArray  # (t, p)
-    columns: list[int]  # (p,) of `_variables` that occur
+    columns: list[int]  # (p,) of `variables` that occur
     middle: Array  # (p,)
     half: Array  # (p,) of the range
 
@@ -47,24 +46,19 @@ class _Space:
         """Span all that the monomials do, whose divisors are among them."""
         exponents = np.array(sorted(support), dtype=np.intp)
         columns = np.flatnonzero(exponents.any(axis=0)).tolist()
-        values = _variables(rows)
+        values = variables(rows)
         low, high = (np.array([least(values[k]) for k in columns]) for least in (np.min, np.max))
         half = (high - low) / 2
         return cls(exponents[:, columns], columns, (low + high) / 2, np.where(half > 0, half, 1.0))
 
     def values(self, rows: Rows) -> Array:
         """(t, r) the basis at some rows."""
-        found, given = np.ones((len(self.exponents), rows.size)), _variables(rows)
+        found, given = np.ones((len(self.exponents), rows.size)), variables(rows)
         for i, k in enumerate(self.columns):
             powers = self.exponents[:, i]
             at = np.polynomial.legendre.legvander((given[k] - self.middle[i]) / self.half[i], int(powers.max())).T
             found *= at[powers]
         return found
-
-
-def _variables(rows: Rows) -> list[Array]:
-    """Columns in the order of a support's exponents."""
-    return [*rows.x.T, rows.a, rows.a_cf]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +100,7 @@ class Nodes:
 
     space: _Space
     groups: tuple[_Group, ...]
-    keys: list[int]  # of `_variables`: what people of one group share
+    keys: list[int]  # of `variables`: what people of one group share
     _known: list[tuple[Rows, list[_Part]]] = field(default_factory=list, repr=False)  # the l of everyone, where few
 
     @classmethod
@@ -114,15 +108,15 @@ class Nodes:
         cls, rows: Rows, design: Design, view: Lens, predictor: AnyPredictor, differing: frozenset[int]
     ) -> Nodes | None:
         """Choose nodes for a claim; None where they are hardly fewer, or changes are no polynomials."""
-        keys = [*(rows.x.shape[1] + i for i in (0, 1)), *grouping_columns(design)]
-        grouped = _count(rows, keys) <= MOST_GROUPS
-        if not grouped and (len(keys) > 2 or any(equation.levels for equation in design.equations)):
+        taken_apart = grouped(rows, design)
+        if taken_apart is None:
             return None
-        support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=grouped)
-        if not support or len(support) > (WORTH * rows.size if rows.whole is None else FEW):
+        keys, parts = taken_apart
+        support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=bool(keys))
+        if not support or len(support) > WORTH * rows.size:
             return None
-        space, keys = _Space.of(support, rows), keys if grouped else []
-        groups = tuple(_Group.of(key, space, some) for key, some in _apart(rows, keys, len(support)))
+        space, most = _Space.of(support, rows), max(2 * len(support), LOOKED_AT // len(support))
+        groups = tuple(_Group.of(key, space, rows.where(_some(rows, own, most))) for key, own in parts)
         found = cls(space, groups, keys)
         return found if found.rows.size <= WORTH * rows.size else None
 
@@ -153,7 +147,7 @@ class Nodes:
 
     def _functions(self, rows: Rows) -> list[_Part]:
         """Where the people of each group stand, and every l of the group at them."""
-        F, shared = self.space.values(rows), _keys(rows, self.keys)
+        F, shared = self.space.values(rows), shared_values(rows, self.keys)
         places = [np.flatnonzero((shared == np.array(group.key)[:, None]).all(axis=0)) for group in self.groups]
         return [(own, group.functions(F[:, own])) for own, group in zip(places, self.groups, strict=True)]
 
@@ -173,29 +167,6 @@ def _same_people(first: Rows, second: Rows) -> bool:
     """Whether rows differ in weights at most."""
     pairs = ((first.x, second.x), (first.a, second.a), (first.a_cf, second.a_cf))
     return all(one is other or np.array_equal(one, other) for one, other in pairs)
-
-
-def _keys(rows: Rows, keys: Sequence[int]) -> Array:
-    given = _variables(rows)
-    return np.array([given[k] for k in keys]).reshape(len(keys), rows.size)
-
-
-def _count(rows: Rows, keys: Sequence[int]) -> int:
-    """How many groups people fall into."""
-    given = _keys(rows, keys)
-    return int(distinct(given[0], given[1:].T)[0].size)
-
-
-def _apart(rows: Rows, keys: Sequence[int], size: int) -> list[tuple[tuple[float, ...], Rows]]:
-    """People by group, of many some, each with those whose values are the least and the greatest."""
-    given = _keys(rows, keys)
-    group = distinct(given[0], given[1:].T)[1] if len(keys) else np.zeros(rows.size, dtype=np.intp)
-    parts = []
-    for g in range(int(group.max()) + 1):
-        places = np.flatnonzero(group == g)
-        key = tuple(given[:, places[0]].tolist())
-        parts.append((key, rows.where(_some(rows, places, max(2 * size, LOOKED_AT // size)))))
-    return parts
 
 
 def _some(rows: Rows, places: IntArray, count: int) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
+from fairstress.claim.grid import lost
 from fairstress.errors import SettingError, show
 from fairstress.functionals.compiled import compiled
 from fairstress.inputs.data import Table
@@ -39,7 +40,10 @@ class CFU:
         if claim.measure.of_all is not None:
             return self._of_all(claim, fits, claim.measure.of_all)
         total, n = claim.total(partial(self._of_block, fits))
-        return np.asarray(total / n)
+        found = np.asarray(total / n)
+        if claim.swept is not None and (again := np.flatnonzero(np.isnan(found)).tolist()):
+            found[again] = self._found(claim.swept, [fits[i] for i in again])
+        return found
 
     def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         """What a block of people adds for each fit, and the people's weight."""
@@ -83,6 +87,8 @@ class CFU:
         if not self.has_slope(claim):
             return None
         total, n, c_w = claim.total(partial(self._slope_of_block, fit))
+        if claim.swept is not None and np.isnan(total):
+            total, n, c_w = claim.swept.total(partial(self._slope_of_block, fit))
         return total / n, c_w / n
 
     def _slope_of_block(self, fit: Fit, claim: Claim, factual: FactualBlock) -> tuple[float, float, Array]:
@@ -119,11 +125,12 @@ class CFU:
 
 
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:
-    """(...) what changes (..., r) add up to, of those who have any weight."""
+    """(...) what changes (..., r) add up to, of those who have any weight; NaN where digits are lost."""
     if claim.cross is None:
         return np.asarray(np.dot(claim.measure.each(change), weight))
     own = np.where(weight != 0, change, 0.0)
-    return np.asarray(np.einsum("...r,...r->...", own @ claim.cross, own))
+    found = np.asarray(np.einsum("...r,...r->...", own @ claim.cross, own))
+    return found if claim.swept is None else np.where(lost(own, claim.cross), np.nan, found)
 
 
 def _slopes(claim: Claim, change: Array, weight: Array) -> Array:

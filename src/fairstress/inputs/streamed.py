@@ -206,8 +206,10 @@ def with_whole(
         Makes everyone's rows from a way to code a part of them, and the sum of the weights.
     """
     _check_scales(table)
-    rough = whole(partial(code_part, _bare(table), weight), np.nan)
-    *sums, sizes = rough.total(partial(_moments, table.protected.codes))
+    # not held on to: workers keep coded rows for as long as somebody may ask for them
+    *sums, sizes = whole(partial(code_part, _bare(table), weight), np.nan).total(
+        partial(_moments, table.protected.codes)
+    )
     coded = _by_moments(table, *sums)
     everyone = whole(partial(code_part, _bare(coded), weight), float(sums[0]))
     alone = code_part(coded, weight, people)
