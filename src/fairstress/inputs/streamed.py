@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
 AT_ONCE = 60  # copies of a batch: those read ahead, waiting and worked on, with what is made of their columns
+LATELY = 10_000  # people who are drawn before they are put to the others
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
@@ -75,13 +76,15 @@ class InBatches:
 
     def look(self, names: Sequence[str]) -> Look:
         """A first look at all batches, in several threads; the more is known, the fewer people are drawn."""
-        known: list[Look] = []
+        known: list[Look] = []  # all that was seen so far, and what was seen lately: large samples are seldom copied
         looks = in_order(
             lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
         )
         for look in looks:
-            known[:] = [known[0] + look if known else look]
-        return known[0]
+            known[1:] = [add_up([*known[1:], look])]
+            if known[-1].keys.size > LATELY:
+                known[:] = [add_up(known)]
+        return add_up(known)
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
