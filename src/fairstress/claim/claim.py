@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fairstress.claim.alike import Places, changing_alike, gathered, weight_of_each
+from fairstress.claim.grid import Grid, lost
 from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.claim.nodes import Nodes
@@ -57,7 +58,8 @@ class Claim:
     _values: dict[tuple[Hashable, bytes], float] = field(default_factory=dict, init=False, repr=False)
     _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
     _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
-    _nodes: list[Nodes | None] = field(default_factory=list, init=False, repr=False)
+    swept: Claim | None = field(default=None, repr=False)  # the claim on people themselves, where digits may be lost
+    _nodes: list[Nodes | Grid | None] = field(default_factory=list, init=False, repr=False)
     _fewest: list[Claim] = field(default_factory=list, init=False, repr=False)
     _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
 
@@ -139,15 +141,36 @@ class Claim:
         if not self._nodes:
             # all equations: in replicates, and where people are left out, those that P leaves alone differ, too
             differing = frozenset(range(len(self.design.equations)))
-            self._nodes[:] = [Nodes.of(claim.rows, self.design, self.view, self.predictor, differing)]
+            way = Nodes if claim.rows.whole is None else Grid
+            self._nodes[:] = [way.of(claim.rows, self.design, self.view, self.predictor, differing)]
         nodes = self._nodes[0]
         if nodes is None:
             return claim
         if not self._fewest:
-            found = nodes.weighing(claim.rows)
-            fewest = claim if found is None else replace(claim, rows=found[0], origin=None, cross=found[1])
-            self._fewest[:] = [fewest]
+            self._fewest[:] = [claim._on_nodes(nodes) if isinstance(nodes, Nodes) else claim._on_grid(nodes)]
         return self._fewest[0]
+
+    def _on_nodes(self, nodes: Nodes | Grid) -> Claim:
+        """The claim on nodes, if changes follow from theirs; otherwise itself."""
+        found = nodes.weighing(self.rows)
+        return self if found is None else replace(self, rows=found[0], origin=None, cross=found[1])
+
+    def _on_grid(self, grid: Grid) -> Claim:
+        """The claim on a grid; itself where a sample of people, or then everyone, tells that digits would be lost."""
+        for rows in (replace(self.rows, whole=None), self.rows):
+            few = replace(self, rows=rows)._on_nodes(grid)
+            if few.cross is None or not few._keeps_digits():
+                return self
+        return replace(few, swept=self)
+
+    def _keeps_digits(self) -> bool:
+        """Whether no digits are lost, on a trial, where weights of Model B are a tenth larger than Model A's."""
+        (factual,) = self.blocks()
+        trial = replace(self.model_a, weights=1.1 * self.model_a.weights)
+        worlds = self.worlds([trial], factual, features=self.looks_at_features)
+        change = self.predict_worlds(worlds)[0] - factual.predicted
+        assert self.cross is not None
+        return not lost(change, self.cross)
 
     def _factual(self, block: Rows) -> FactualBlock:
         if self.is_mixed:
@@ -274,6 +297,8 @@ class Claim:
             own = np.array([weight_of_each(weight, places) for weight in own])
         if fewest.cross is None or nodes is None:
             return None if places is None else (fewest, own, None)
+        if isinstance(nodes, Grid):  # of people who are not in memory
+            return None
         found = nodes.weighing_each(self.for_changes().rows, own)
         return None if found is None else (fewest, *found)
 

@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from fairstress.claim.support import Support, change_support, grouping_columns
-from fairstress.inputs.rows import Array, IntArray, Rows, distinct_columns, join
+from fairstress.claim.grid import grouped, shared_values, variable
+from fairstress.claim.support import Support, change_support
+from fairstress.inputs.rows import Array, IntArray, Rows, join
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
 
 WORTH = 0.25  # share of the rows that nodes may be for them to be worth while
-FEW = 40  # monomials up to which a pass over people who are not in memory is worth while
-MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LOOKED_AT = 2**20  # numbers among which a group's nodes are sought
 KEPT = 2**22  # numbers of all l that are kept, 32 megabytes
 RANK = 1e-12  # below this, relative to the largest, a direction of the space does not show in the data
@@ -39,7 +38,7 @@ class _Space:
     """Products of Legendre polynomials, which stay within -1 and 1 over the values seen."""
 
     exponents: IntArray  # (t, p)
-    columns: list[int]  # (p,) of `_variable` that occur
+    columns: list[int]  # (p,) of `variable` that occur
     middle: Array  # (p,)
     half: Array  # (p,) of the range
 
@@ -48,7 +47,7 @@ class _Space:
         """Span all that the monomials do, whose divisors are among them."""
         exponents = np.array(sorted(support), dtype=np.intp)
         columns = np.flatnonzero(exponents.any(axis=0)).tolist()
-        low, high = (np.array([least(_variable(rows, k)) for k in columns]) for least in (np.min, np.max))
+        low, high = (np.array([least(variable(rows, k)) for k in columns]) for least in (np.min, np.max))
         half = (high - low) / 2
         return cls(exponents[:, columns], columns, (low + high) / 2, np.where(half > 0, half, 1.0))
 
@@ -57,16 +56,10 @@ class _Space:
         found = np.ones((len(self.exponents), rows.size))
         for i, k in enumerate(self.columns):
             powers = self.exponents[:, i]
-            z = (_variable(rows, k) - self.middle[i]) / self.half[i]
+            z = (variable(rows, k) - self.middle[i]) / self.half[i]
             at = np.polynomial.legendre.legvander(z, int(powers.max())).T
             found *= at[powers]
         return found
-
-
-def _variable(rows: Rows, k: int) -> Array:
-    """A column by its place among a support's exponents: features, then the attribute in both worlds."""
-    m = rows.x.shape[1]
-    return rows.x[:, k] if k < m else (rows.a, rows.a_cf)[k - m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +101,7 @@ class Nodes:
 
     space: _Space
     groups: tuple[_Group, ...]
-    keys: list[int]  # of `_variable`: what people of one group share
+    keys: list[int]  # of `variable`: what people of one group share
     _known: list[tuple[Rows, list[_Part]]] = field(default_factory=list, repr=False)  # the l of everyone, where few
 
     @classmethod
@@ -116,15 +109,15 @@ class Nodes:
         cls, rows: Rows, design: Design, view: Lens, predictor: AnyPredictor, differing: frozenset[int]
     ) -> Nodes | None:
         """Choose nodes for a claim; None where they are hardly fewer, or changes are no polynomials."""
-        keys = [*(rows.x.shape[1] + i for i in (0, 1)), *grouping_columns(design)]
-        grouped = _count(rows, keys) <= MOST_GROUPS
-        if not grouped and (len(keys) > 2 or any(equation.levels for equation in design.equations)):
+        taken_apart = grouped(rows, design)
+        if taken_apart is None:
             return None
-        support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=grouped)
-        if not support or len(support) > (WORTH * rows.size if rows.whole is None else FEW):
+        keys, parts = taken_apart
+        support = change_support(design, view, predictor, differing, rows.x.shape[1], grouped=bool(keys))
+        if not support or len(support) > WORTH * rows.size:
             return None
-        space, keys = _Space.of(support, rows), keys if grouped else []
-        groups = tuple(_Group.of(key, space, some) for key, some in _apart(rows, keys, len(support)))
+        space, most = _Space.of(support, rows), max(2 * len(support), LOOKED_AT // len(support))
+        groups = tuple(_Group.of(key, space, rows.where(_some(rows, own, most))) for key, own in parts)
         found = cls(space, groups, keys)
         return found if found.rows.size <= WORTH * rows.size else None
 
@@ -166,7 +159,7 @@ class Nodes:
 
     def _functions(self, rows: Rows) -> list[_Part]:
         """Where the people of each group stand, and every l of the group at them."""
-        F, shared = self.space.values(rows), _keys(rows, self.keys)
+        F, shared = self.space.values(rows), shared_values(rows, self.keys)
         places = [np.flatnonzero((shared == np.array(group.key)[:, None]).all(axis=0)) for group in self.groups]
         return [(own, group.functions(F[:, own])) for own, group in zip(places, self.groups, strict=True)]
 
@@ -186,27 +179,6 @@ def _same_people(first: Rows, second: Rows) -> bool:
     """Whether rows differ in weights at most."""
     pairs = ((first.x, second.x), (first.a, second.a), (first.a_cf, second.a_cf))
     return all(one is other or np.array_equal(one, other) for one, other in pairs)
-
-
-def _keys(rows: Rows, keys: Sequence[int]) -> Array:
-    return np.array([_variable(rows, k) for k in keys]).reshape(len(keys), rows.size)
-
-
-def _count(rows: Rows, keys: Sequence[int]) -> int:
-    """How many groups people fall into."""
-    return int(distinct_columns([_variable(rows, k) for k in keys])[0].size)
-
-
-def _apart(rows: Rows, keys: Sequence[int], size: int) -> list[tuple[tuple[float, ...], Rows]]:
-    """People by group, of many some, each with those whose values are the least and the greatest."""
-    given = [_variable(rows, k) for k in keys]
-    group = distinct_columns(given)[1] if given else np.zeros(rows.size, dtype=np.int8)
-    parts = []
-    for g in range(int(group.max()) + 1):
-        places = np.flatnonzero(group == g)
-        key = tuple(float(column[places[0]]) for column in given)
-        parts.append((key, rows.where(_some(rows, places, max(2 * size, LOOKED_AT // size)))))
-    return parts
 
 
 def _some(rows: Rows, places: IntArray, count: int) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
+from fairstress.claim.grid import lost
 from fairstress.errors import SettingError, show
 from fairstress.functionals.compiled import compiled
 from fairstress.inputs.data import Table
@@ -39,7 +40,10 @@ class CFU:
         if claim.measure.of_all is not None:
             return self._of_all(claim, fits, claim.measure.of_all)
         total, n = claim.total(partial(self._of_block, fits))
-        return np.asarray(total / n)
+        found = np.asarray(total / n)
+        if claim.swept is not None and (again := np.flatnonzero(np.isnan(found)).tolist()):
+            found[again] = self._found(claim.swept, [fits[i] for i in again])
+        return found
 
     def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         """What a block of people adds for each fit, and the people's weight."""
@@ -101,7 +105,11 @@ class CFU:
         if not self.has_slope(claim):
             return None
         totals, n, c_w = claim.total(partial(self._slopes_of_block, fits))
-        return totals / n, c_w / n
+        values, slopes = totals / n, c_w / n
+        if claim.swept is not None and (again := np.flatnonzero(np.isnan(values)).tolist()):
+            totals, n, c_w = claim.swept.total(partial(self._slopes_of_block, [fits[i] for i in again]))
+            values[again], slopes[again] = totals / n, c_w / n
+        return values, slopes
 
     def _slopes_of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float, Array]:
         """What a block of people adds for each fit, their weight, and derivatives of the first by the weights."""
@@ -147,11 +155,15 @@ def _changes(claim: Claim, fits: Sequence[Fit]) -> Array:
 
 
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:
-    """(g,) what changes (g, r) add up to, of those who have any weight; what stands beside changes no digit."""
+    """(g,) what changes (g, r) add up to, of those who have any weight; NaN where digits are lost.
+
+    What stands beside changes no digit.
+    """
     if claim.cross is None:
         return np.array([np.dot(row, weight) for row in claim.measure.each(change)])
     own = np.where(weight != 0, change, 0.0)
-    return np.asarray(_crossed(claim.cross, own)[:, None] @ own[:, :, None])[:, 0, 0]
+    found = np.asarray(_crossed(claim.cross, own)[:, None] @ own[:, :, None])[:, 0, 0]
+    return found if claim.swept is None else np.where(lost(own, claim.cross), np.nan, found)
 
 
 def _slopes(claim: Claim, change: Array, weight: Array) -> Array:

@@ -120,6 +120,23 @@ def read_numbers(column: nw.Series[Any], name: str, role: str) -> Array:
     return values
 
 
+def plain_numbers(frame: Any, name: str) -> NDArray[Any] | None:
+    """A column's numbers in their own type; None where they are none, or not to be had as they are."""
+    if is_pyarrow_table(frame):
+        column = frame.column(name)
+        return np.asarray(column.to_numpy()) if _is_number(column.type) else None
+    if not isinstance(frame, pd.DataFrame):
+        return None
+    kind = frame[name].dtype
+    return frame[name].to_numpy() if isinstance(kind, np.dtype) and kind.kind in "fiu" else None
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
 def check_not_mixed(column: nw.Series[Any], name: str) -> None:
     """Refuse a column of objects where most people have a number: something else by mistake, or only the wrong type."""
     if column.dtype != nw.Object:

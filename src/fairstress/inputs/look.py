@@ -11,11 +11,14 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.frames import THOUSANDS, numbered
+from fairstress.inputs.frames import THOUSANDS, numbered, plain_numbers
 from fairstress.inputs.missing import is_missing
 
 HELD = 100_000  # people of a sample: what is said of single people is about them
 FEW = 60  # levels of a column that are all looked for
+COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
+STRIDE = 2**13  # keys that are worked out together, in a core's cache
+LARGEST = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +32,15 @@ class Look:
     sample: pd.DataFrame  # people at random
     keys: Any  # (k,) by which they were drawn: those with the smallest are kept
     examples: pd.DataFrame  # someone of every level, with their key as label: who has the smallest
+    bound: np.uint64 = LARGEST  # keys above it are of nobody who is kept
 
     def __add__(self, other: Look) -> Look:
         keys, sample = np.concatenate([self.keys, other.keys]), pd.concat([self.sample, other.sample])
-        if keys.size > 2 * HELD:
+        bound = min(self.bound, other.bound)
+        if keys.size > 1.5 * HELD:
             kept = np.sort(np.argpartition(keys, HELD)[:HELD])
             keys, sample = keys[kept], sample.iloc[kept]
+            bound = keys.max()
         examples = pd.concat([self.examples, other.examples])
         if len(examples) > 10 * FEW:
             examples = _of_each_level(examples)
@@ -46,6 +52,7 @@ class Look:
             sample,
             keys,
             examples,
+            bound,
         )
 
     def people(self) -> pd.DataFrame:
@@ -72,48 +79,123 @@ class Look:
                 )
 
 
-def look_at(frame: Any, names: Sequence[str], most: int | None = None) -> Look:
-    """Look at some columns of rows that are in memory, and draw at most so many people by what their rows say."""
+def look_at(frame: Any, names: Sequence[str], most: int | None = None, bound: np.uint64 = LARGEST) -> Look:
+    """Look at some columns of rows that are in memory, and draw at most so many people by what their rows say.
+
+    People whose key is above the bound are not drawn: as many with smaller ones are known.
+    """
     held = HELD if most is None else most
     table = nw.from_native(frame, eager_only=True)
-    columns = {name: table[name] for name in dict.fromkeys(names)}
-    keys = _keys(columns)
-    missing = {name: gone for name, column in columns.items() if (gone := is_missing(column)).any()}
-    infinite = {name: gone for name, column in columns.items() if (gone := _is_infinite(column)).any()}
-    levels = {name: _levels(column, keys) for name, column in columns.items()}
-    drawn = np.sort(np.argpartition(keys, held)[:held]) if keys.size > held else np.arange(keys.size)
+    columns = {name: _Column(table[name], plain_numbers(frame, name)) for name in dict.fromkeys(names)}
+    keys = _keys([column.marks() for column in columns.values()], len(table))
+    missing = {name: gone for name, column in columns.items() if (gone := column.missing()) is not None}
+    infinite = {name: gone for name, column in columns.items() if (gone := column.infinite()) is not None}
+    levels = {name: column.levels(keys) for name, column in columns.items()}
+    drawn = np.flatnonzero(keys <= bound)
+    drawn = drawn[np.sort(np.argpartition(keys[drawn], held)[:held])] if drawn.size > held else drawn
     ones = np.array(sorted({i for own in levels.values() if own is not None for i in own[1]}), dtype=np.intp)
+    shown = _as_pandas(table, columns, np.concatenate([drawn, ones]))
     return Look(
         len(table),
         {name: (int(gone.sum()), int(gone.argmax())) for name, gone in missing.items()},
         {name: (int(gone.sum()), int(gone.argmax())) for name, gone in infinite.items()},
         {name: None if own is None else own[0] for name, own in levels.items()},
-        _as_pandas(table, columns, drawn),
+        shown[: drawn.size],
         keys[drawn],
-        _as_pandas(table, columns, ones).set_axis(keys[ones], axis=0),
+        shown[drawn.size :].set_axis(keys[ones], axis=0),
     )
 
 
-def _keys(columns: Mapping[str, nw.Series[Any]]) -> Any:
+# ---------------------------------------------------------------- columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column as it is looked at."""
+
+    series: nw.Series[Any]
+    numbers: Any  # (n,) where they are plain numbers; None otherwise
+
+    def missing(self) -> Any:
+        """(n,) whether a value is missing; None where none is."""
+        if self.numbers is not None and not self.series.null_count() and _is_finite(self.numbers):
+            return None
+        gone = is_missing(self.series)
+        return gone if gone.any() else None
+
+    def infinite(self) -> Any:
+        """(n,) whether a value is infinite; None where none is."""
+        if not self.series.dtype.is_float() or (self.numbers is not None and _is_finite(self.numbers)):
+            return None
+        gone = np.isinf(self.series.to_numpy().astype(float))
+        return gone if gone.any() else None
+
+    def marks(self) -> tuple[Any, bool]:
+        """(n,) whole numbers that the values determine, and whether they look random already."""
+        if self.series.dtype.is_numeric():
+            values = self.series.to_numpy() if self.numbers is None else self.numbers
+            if values.dtype.kind in "fiu":
+                return values.view(f"u{values.dtype.itemsize}"), False
+            return pd.util.hash_array(values), True
+        if self.series.null_count():  # which no stream takes
+            return np.zeros(len(self.series), dtype=np.uint64), True
+        number, values = numbered(self.series)
+        return pd.util.hash_array(np.array([str(value) for value in values], dtype=object))[number], True
+
+    def levels(self, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
+        """How often each level occurs, and the row of each with the smallest key; None where there are many."""
+        if self.numbers is not None:
+            known = pd.unique(self.numbers[:THOUSANDS])
+            if known.size > FEW:
+                return None
+            if known.size <= COMPARED and (found := _compared(self.numbers, known, keys)) is not None:
+                return found
+        return _levels(self.series, keys)
+
+
+def _is_finite(values: Any) -> bool:
+    """Whether all numbers are finite, as their sum tells at once; one that is not may still be of finite numbers."""
+    return values.dtype.kind != "f" or bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
+
+
+def _compared(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
+    """Levels of numbers, by comparing everyone with those of the first; None where there are others."""
+    counts, ones = {}, []
+    for level in known:
+        own = values == level
+        counts[level.item()] = int(np.count_nonzero(own))
+        ones.append(int(((own.astype(np.uint64) - np.uint64(1)) | keys).argmin()))  # others have the largest key
+    return (counts, ones) if sum(counts.values()) == values.size else None
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _keys(marks: Sequence[tuple[Any, bool]], n: int) -> Any:
     """(n,) numbers that look random and that what a row says determines: the order of rows is of no account."""
-    first, *others = map(_marks, columns.values())
-    for marks in others:
-        first = pd.util.hash_array(first ^ marks)
-    return first
+    keys = np.empty(n, dtype=np.uint64)
+    for start in range(0, n, STRIDE):
+        some = slice(start, start + STRIDE)
+        own = [given[some] if is_random else _mixed(given[some].astype(np.uint64)) for given, is_random in marks]
+        keys[some] = own[0]
+        for others in own[1:]:
+            keys[some] ^= others
+            _mixed(keys[some])
+    return keys
 
 
-def _marks(column: nw.Series[Any]) -> Any:
-    """(n,) a number for each value, the same wherever it occurs."""
-    if column.dtype.is_numeric():
-        return pd.util.hash_array(column.to_numpy())
-    if column.null_count():  # which no stream takes
-        return np.zeros(len(column), dtype=np.uint64)
-    number, values = numbered(column)
-    return pd.util.hash_array(np.array([str(value) for value in values], dtype=object))[number]
+def _mixed(bits: Any) -> Any:
+    """Make whole numbers look random, in their place, as `pandas.util.hash_array` does: splitmix64."""
+    shifted = bits >> np.uint64(30)
+    for factor, shift in ((0xBF58476D1CE4E5B9, 27), (0x94D049BB133111EB, 31)):
+        bits ^= shifted
+        bits *= np.uint64(factor)
+        np.right_shift(bits, np.uint64(shift), out=shifted)
+    bits ^= shifted
+    return bits
 
 
 def _levels(column: nw.Series[Any], keys: Any) -> tuple[dict[Any, int], list[int]] | None:
-    """How often each level of a column occurs, and the row of each with the smallest key; None where there are many."""
     if column.dtype.is_numeric() and np.unique(column[:THOUSANDS].to_numpy()).size > FEW:
         return None
     complete = column.filter(~column.is_null())
@@ -123,10 +205,6 @@ def _levels(column: nw.Series[Any], keys: Any) -> tuple[dict[Any, int], list[int
     count = np.bincount(number, minlength=len(values))
     ones = pd.Series(keys).groupby(number).idxmin().tolist() if len(complete) == len(column) else []
     return dict(zip(values, count.tolist(), strict=True)), ones
-
-
-def _is_infinite(column: nw.Series[Any]) -> Any:
-    return np.isinf(column.to_numpy().astype(float)) if column.dtype.is_float() else np.zeros(len(column), dtype=bool)
 
 
 def _as_pandas(table: Any, columns: Mapping[str, Any], rows: Any) -> pd.DataFrame:

@@ -11,17 +11,14 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import narwhals as lazy  # whose stable version takes no lazy relation
-import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
 from fairstress.errors import SettingError, show
 from fairstress.inputs.data import Everyone, Scaling, Table, gather_rows, read_table
-from fairstress.inputs.frames import numbered, read_numbers, take_columns
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.intake import read_weights
-from fairstress.inputs.look import Look, look_at
-from fairstress.inputs.newcomers import code_attribute
+from fairstress.inputs.look import LARGEST, Look, look_at
+from fairstress.inputs.parts import code_part
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import BLOCK, Array, Rows, Whole, distinct, repeat_often
 from fairstress.inputs.streams import PIECE, Stream
@@ -32,6 +29,7 @@ T = TypeVar("T")
 
 MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
 AT_ONCE = 60  # copies of a batch: those read ahead, waiting and worked on, with what is made of their columns
+LATELY = 10_000  # people who are drawn before they are put to the others
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
@@ -77,8 +75,16 @@ class InBatches:
         return self.stream.pieces(names, BLOCK * max(1, min(blocks, PIECE // BLOCK)))
 
     def look(self, names: Sequence[str]) -> Look:
-        """A first look at all batches, in several threads."""
-        return add_up(in_order(lambda piece: look_at(piece, names), self._pieces(names)))
+        """A first look at all batches, in several threads; the more is known, the fewer people are drawn."""
+        known: list[Look] = []  # all that was seen so far, and what was seen lately: large samples are seldom copied
+        looks = in_order(
+            lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
+        )
+        for look in looks:
+            known[1:] = [add_up([*known[1:], look])]
+            if known[-1].keys.size > LATELY:
+                known[:] = [add_up(known)]
+        return add_up(known)
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
@@ -203,8 +209,10 @@ def with_whole(
         Makes everyone's rows from a way to code a part of them, and the sum of the weights.
     """
     _check_scales(table)
-    rough = whole(partial(code_part, _bare(table), weight), np.nan)
-    *sums, sizes = rough.total(partial(_moments, table.protected.codes))
+    # not held on to: workers keep coded rows for as long as somebody may ask for them
+    *sums, sizes = whole(partial(code_part, _bare(table), weight), np.nan).total(
+        partial(_moments, table.protected.codes)
+    )
     coded = _by_moments(table, *sums)
     everyone = whole(partial(code_part, _bare(coded), weight), float(sums[0]))
     alone = code_part(coded, weight, people)
@@ -227,36 +235,6 @@ def _check_scales(table: Table) -> None:
     for name, kind in table.kinds.items():
         if kind.is_number and kind.scale == "rank":
             raise SettingError(f"kinds says 'rank' for '{name}', but the data are not in memory: give another scale")
-
-
-def code_part(table: Table, weight: str | None, part: Any) -> Rows:
-    """Code some people, who were looked at before, as the table does, with their outcome."""
-    graph = table.graph
-    names = (*graph.protected_columns, *graph.features, graph.outcome, *([weight] if weight else []))
-    columns = take_columns(part, names)
-    a = code_attribute(table, [columns[name] for name in graph.protected_columns])
-    x = np.empty((a.size, len(graph.features)), order="F")
-    for j, feature in enumerate(table.units.features):
-        x[:, j] = _coded(feature, columns[feature.name])
-    y = _coded_outcome(table, columns[graph.outcome])
-    w = np.ones_like(y) if weight is None else read_weights(columns[weight].to_numpy(), y.size)
-    return Rows(a, table.protected.counterfactual(a), x, w, w * y, w * y**2)
-
-
-def _coded(feature: FeatureCoding, column: nw.Series[Any]) -> Array:
-    """Codes of a feature; a number of any size needs no further check."""
-    if feature.kind.is_number and feature.kind.scale == "identity" and column.dtype.is_float():
-        return feature.code_numbers(column.to_numpy().astype(float, copy=False))
-    return feature.code(column)
-
-
-def _coded_outcome(table: Table, column: nw.Series[Any]) -> Array:
-    if table.outcome_levels is None and column.dtype.is_float():
-        return np.asarray(column.to_numpy().astype(float, copy=False) - table.origin)
-    if table.outcome_levels is None:
-        return read_numbers(column, table.graph.outcome, "outcome") - table.origin
-    number, values = numbered(column)
-    return np.array([value == table.outcome_levels[1] for value in values], dtype=float)[number]
 
 
 def _moments(codes: Sequence[float], block: Rows) -> tuple[Any, ...]:

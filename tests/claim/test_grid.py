@@ -1,0 +1,165 @@
+"""Everyone's squared changes follow from moments of everyone, wherever people are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairstress as fs
+from fairstress.claim import grid
+from fairstress.claim.evaluate import evaluate
+from fairstress.claim.grid import Ends, Grid, Sums, chebyshev, leja, lost
+from fairstress.functionals.cfu import CFU, group_cfu
+from fairstress.inputs import look
+from fairstress.inputs.streamed import Batches
+
+GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z, v; z -> v; c -> v; a <-> x; x <-> z", protected="a", outcome="y")
+P = {("a", "x"): 0.2, ("x", "z"): -0.3}
+OTHERS = {"penalty": 1, "predictor_penalty": 1, "random_state": 0}
+
+
+def drawn(n=6000):
+    return fs.datasets.simulate(GRAPH, n, random_state=1).frame
+
+
+def streamed(frame, folder, degree, predictor_degree, graph=GRAPH):
+    """An audit of a file, of whose people a few hundred are held."""
+    path = folder / "people.parquet"
+    frame.to_parquet(path)
+    degrees = dict.fromkeys(graph.features, degree)
+    return fs.Audit.fit(path, graph, degrees=degrees, predictor_degree=predictor_degree, **OTHERS)
+
+
+@pytest.fixture(autouse=True)
+def few_are_held(monkeypatch):
+    monkeypatch.setattr(look, "HELD", 500)
+
+
+def both(claim, functional, at):
+    """A value with its gradient by the grid and by a sweep over everyone."""
+    swept = replace(claim)
+    swept._alike[:], swept._nodes[:] = [None], [None]
+    return [evaluate(one, at, functional, gradient=True) for one in (claim, swept)]
+
+
+def correlation(audit):
+    found = np.eye(len(audit.variables))
+    for (a, b), value in P.items():
+        j, k = audit.variables.index(a), audit.variables.index(b)
+        found[j, k] = found[k, j] = value
+    return found
+
+
+@pytest.mark.parametrize(("degree", "predictor_degree"), [(2, 1), (2, 2), (3, 1), (1, 3)])
+def test_cfu_and_its_gradient_are_those_of_a_sweep(tmp_path, degree, predictor_degree):
+    audit = streamed(drawn(), tmp_path, degree, predictor_degree)
+    claims = [audit.fitted.claim, *(baseline.claim for baseline in audit.fitted.baselines.values())]
+    for claim in claims:
+        assert claim.for_squares().cross is not None
+        for functional in (CFU(), group_cfu(audit.fitted.table, audit.fitted.table.protected.levels[0])):
+            few, everyone = both(claim, functional, correlation(audit))
+            assert few.value == pytest.approx(everyone.value, rel=1e-10)
+            pairs = correlation(audit) * (1 - np.eye(5)) != 0  # by others derivatives are not asked for
+            np.testing.assert_allclose(few.gradient[pairs], everyone.gradient[pairs], rtol=1e-8, atol=1e-10)
+
+
+def test_three_levels_and_a_number_as_the_attribute(tmp_path):
+    rng = np.random.default_rng(0)
+    graph = fs.CausalGraph.parse("a -> x; a, x -> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 6000, random_state=1).frame
+    for a in (rng.choice(["u", "v", "w"], 6000), rng.standard_normal(6000)):
+        audit = streamed(frame.assign(a=a), tmp_path, 2, 1, graph)
+        claim, at = audit.fitted.claim, np.array([[1, 0.3], [0.3, 1]])
+        assert claim.for_squares().cross is not None
+        few, everyone = both(claim, CFU(), at)
+        assert few.value == pytest.approx(everyone.value, rel=1e-10)
+
+
+def test_a_search_after_the_first_value_passes_over_nobody(tmp_path, monkeypatch):
+    graph = fs.CausalGraph.parse("a -> x, z, v; x -> z; z -> v; x <-> v", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 6000, random_state=1).frame
+    audit = streamed(frame.assign(v=frame["v"] - 0.3 * frame["x"]), tmp_path, 2, 2, graph)
+    assert audit.cfu({("x", "v"): 0.3}) > 1e-5
+    passes = []
+    monkeypatch.setattr(Batches, "total", lambda *_, **__: passes.append(1))
+    assert audit.worst_case(0.5).value > audit.worst_case(0.2).value > 0
+    assert not passes
+
+
+def test_where_digits_would_be_lost_everyone_is_swept(tmp_path, monkeypatch):
+    audit = streamed(drawn(), tmp_path, 2, 2)
+    claim, at = audit.fitted.claim, correlation(audit)
+    few = claim.for_squares()
+    assert few.swept is not None
+    expected = evaluate(claim, at, CFU(), gradient=True)
+    claim._values.clear(), few._values.clear()
+    monkeypatch.setattr(grid, "LARGEST", 0.5)  # which is always exceeded
+    found = evaluate(claim, at, CFU(), gradient=True)
+    swept = both(claim, CFU(), at)[1]
+    assert found.value == swept.value
+    assert np.array_equal(found.gradient, swept.gradient)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    other = replace(claim)
+    assert other.for_squares() is other.for_changes()  # a trial tells
+
+
+def test_a_group_that_nobody_had_seen_is_noticed(tmp_path):
+    claim = streamed(drawn(), tmp_path, 2, 1).fitted.claim
+    here = replace(claim.rows, whole=None)
+    laid = Grid.of(here, claim.design, claim.view, claim.predictor, claim.may_differ)
+    assert laid.weighing(here) is not None
+    assert laid.weighing(replace(here, a=2 * here.a)) is None
+
+
+@pytest.mark.parametrize("limit", ["MOST_SUMS", "MOST_VARIABLES", "BLOCK"])
+def test_grids_that_would_take_too_long_are_not_laid(tmp_path, monkeypatch, limit):
+    claim = streamed(drawn(), tmp_path, 2, 2).fitted.claim
+    monkeypatch.setattr(grid, limit, 1)
+    assert Grid.of(claim.rows, claim.design, claim.view, claim.predictor, claim.may_differ) is None
+
+
+# ---------------------------------------------------------------- its parts
+
+
+def test_chebyshev_polynomials_are_cosines():
+    angle = np.linspace(0, np.pi, 50)
+    for k, values in enumerate(chebyshev(np.cos(angle), 12)):
+        np.testing.assert_allclose(values, np.cos(k * angle), atol=1e-13)
+    assert chebyshev(np.cos(angle), 0).shape == (1, 50)
+
+
+def test_numbers_of_the_grid_are_apart_and_within_the_box():
+    found = leja(20)
+    assert np.abs(found).max() <= 1
+    assert np.diff(np.sort(found)).min() > 0.005
+    np.testing.assert_allclose(found[:3], [1, -1, 0], atol=1e-12)
+
+
+def test_sums_cover_all_products_of_two():
+    exponents = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0)])
+    sums = Sums.of(exponents)
+    rng = np.random.default_rng(0)
+    z, weight = [rng.uniform(-1, 1, 5000) for _ in range(3)], rng.uniform(size=5000)
+    total = sums.over(z, weight)
+    for degrees in (exponents[:, None] + exponents).reshape(-1, 3):
+        parts = [chebyshev(own, int(k))[-1] for own, k in zip(z, degrees, strict=True)]
+        assert sums.at(degrees, total) == pytest.approx(weight @ np.prod(parts, axis=0), rel=1e-10, abs=1e-10)
+
+
+def test_ends_of_parts_are_ends_of_the_whole(tmp_path):
+    rows = replace(streamed(drawn(), tmp_path, 1, 1).fitted.claim.rows, whole=None)
+    parts = (
+        Ends.of(rows.where(slice(0, 100))) + Ends.of(rows.where(slice(0, 0))) + Ends.of(rows.where(slice(100, None)))
+    )
+    whole = Ends.of(rows)
+    assert np.array_equal(parts.low, whole.low)
+    assert np.array_equal(parts.high, whole.high)
+
+
+def test_terms_that_cancel_lose_digits():
+    cross = np.array([[1.0, 1.0], [1.0, 1.0]])
+    assert not lost(np.array([1.0, 1.0]), cross)
+    assert lost(np.array([1.0, -1.0 + 1e-7]), cross)
+    assert not lost(np.zeros(2), cross)

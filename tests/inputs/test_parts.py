@@ -1,0 +1,109 @@
+"""Parts of data that are not in memory are coded to the last digit as a table codes its own people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import fairstress as fs
+from fairstress.errors import DataError
+from fairstress.inputs.data import read_table
+from fairstress.inputs.look import look_at
+from fairstress.inputs.parts import code_part
+
+GRAPH = fs.CausalGraph.parse("a -> x; a, x -> z", protected="a", outcome="y")
+N = 200
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((N, 2))
+    return pd.DataFrame(
+        {"a": rng.integers(0, 2, N), "x": rng.integers(20, 60, N), "z": numbers[:, 0], "y": numbers[:, 1], "w": 2.0}
+    )
+
+
+def with_attribute(frame, how):
+    a = frame["a"]
+    given = {
+        "whole": a,
+        "small": a.astype("int8"),
+        "floats": a / 2,
+        "truth": a == 1,
+        "text": a.map({0: "u", 1: "v"}),
+        "categories": a.map({0: "u", 1: "v"}).astype("category"),
+        "three": a + (frame["x"] > 40),
+        "five": frame["x"] % 5,
+        "number": frame["z"] ** 2,
+    }
+    return frame.assign(a=given[how])
+
+
+ATTRIBUTES = ["whole", "small", "floats", "truth", "text", "categories", "three", "five", "number"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "in pieces"])
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_a_part_is_coded_as_the_table_codes_its_people(frame, attribute, kind):
+    frame = with_attribute(frame, attribute)
+    table = read_table(frame, GRAPH)
+    native = pa.Table.from_pandas(frame)
+    pieces = pa.concat_tables([native.slice(0, 70), native.slice(70)])
+    found = code_part(table, None, {"pandas": frame, "pyarrow": native, "in pieces": pieces}[kind])
+    everyone = table.rows.where(table.row_of)
+    assert np.array_equal(found.a, everyone.a)
+    assert np.array_equal(found.x, everyone.x)
+    assert np.array_equal(found.y, table.y)
+    assert np.array_equal(found.y_square, table.y**2)
+    assert np.array_equal(found.weight, np.ones(N))
+
+
+def test_weights_multiply_the_outcome(frame):
+    table = read_table(frame, GRAPH)
+    found = code_part(table, "w", frame)
+    assert np.array_equal(found.weight, np.full(N, 2.0))
+    assert np.array_equal(found.y, 2 * table.y)
+    assert np.array_equal(found.y_square, 2 * table.y**2)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pa.Table.from_pandas])
+def test_a_level_that_was_not_there_is_refused(frame, kind):
+    table = read_table(frame, GRAPH)
+    frame.loc[7, "a"] = 2
+    with pytest.raises(DataError, match="is 2 in row 7, a level that was not there"):
+        code_part(table, None, kind(frame))
+
+
+def test_whole_numbers_that_doubles_do_not_tell_apart_are_refused(frame):
+    table = read_table(frame, GRAPH)
+    frame["x"] = 2**53 + np.arange(N)
+    with pytest.raises(DataError, match="beyond 2"):
+        code_part(table, None, frame)
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_keys_are_pandas_hashes_of_what_a_row_says(frame, attribute):
+    """The same people are drawn whatever the type of table."""
+    frame = with_attribute(frame, attribute)[["a", "z", "y"]]
+    looks = [look_at(kind, list(frame)) for kind in (frame, pa.Table.from_pandas(frame))]
+    assert np.array_equal(looks[0].keys, looks[1].keys)
+    if attribute in ("whole", "floats", "number"):
+        first, *others = (pd.util.hash_array(frame[name].to_numpy()) for name in frame)
+        for marks in others:
+            first = pd.util.hash_array(first ^ marks)
+        assert np.array_equal(looks[0].keys, first)
+
+
+def test_nobody_above_the_bound_is_drawn_and_someone_of_every_level_is(frame):
+    names = ["a", "z"]
+    everyone = look_at(frame, names)
+    bound = np.sort(everyone.keys)[49]
+    some = look_at(frame, names, bound=bound)
+    assert np.array_equal(some.keys, everyone.keys[everyone.keys <= bound])
+    assert some.levels == everyone.levels
+    for level in (0, 1):
+        own = frame["a"].to_numpy() == level
+        assert everyone.keys[own].min() in some.examples.index
