@@ -67,18 +67,20 @@ def best(works: dict[str, Callable[[], Any]], turns: int = TURNS) -> dict[str, f
 # ---------------------------------------------------------------- the machine
 
 
-def rates() -> tuple[float, float]:
-    """Nanoseconds of a multiplication in the cache, and of a byte that is read or written."""
+def machine() -> dict[str, Callable[[], Any]]:
+    """What the machine is measured by: many multiplications in the cache, and a copy of more than it holds."""
     rng = np.random.default_rng(0)
     u, v, product = rng.random(BLOCK), rng.random(BLOCK), np.empty(BLOCK)
     source, target = rng.random(COPIED), np.zeros(COPIED)
-    found = best(
-        {
-            "multiply": lambda: [np.multiply(u, v, out=product) for _ in range(MULTIPLIED)],
-            "copy": lambda: np.copyto(target, source),
-        }
-    )
-    return 1e9 * found["multiply"] / (MULTIPLIED * BLOCK), 1e9 * found["copy"] / (2 * source.nbytes)
+    return {
+        "multiply": lambda: [np.multiply(u, v, out=product) for _ in range(MULTIPLIED)],
+        "copy": lambda: np.copyto(target, source),
+    }
+
+
+def rates(found: dict[str, float]) -> tuple[float, float]:
+    """Nanoseconds of a multiplication, and of a byte that is read or written."""
+    return 1e9 * found["multiply"] / (MULTIPLIED * BLOCK), 1e9 * found["copy"] / (2 * 8 * COPIED)
 
 
 # ---------------------------------------------------------------- moments
@@ -160,29 +162,26 @@ def ways(claim: Claim) -> Iterator[tuple[str, str]]:
         yield "compiled", "1"
 
 
-def sweep_rows(name: str, claim: Claim, per_product: float, per_byte: float) -> Iterator[str]:
+def sweep_rows(name: str, claim: Claim) -> Iterator[str]:
     """Nanoseconds a row and Model B of sweeps, of their arithmetic and of reading what they look at.
 
     A gradient by a reverse sweep has two products for each of the sweep itself. Several versions of Model B share what
-    is read.
+    is read. The machine's rates are of the same turns.
     """
-    versions = versions_of(claim)
+    versions, products = versions_of(claim), multiplications(claim)
     for way, asked in ways(claim):
         os.environ[VARIABLE] = asked
-        found = best(
-            {
-                "with gradient": lambda: CFU().value_and_slope(claim, versions[0]),
-                "values": lambda: CFU().values(claim, versions),
-            }
-        )
-        for what, (products, count) in {"with gradient": (3, 1), "values": (1, VERSIONS)}.items():
+        sweeps = {
+            "with gradient": lambda: CFU().value_and_slope(claim, versions[0]),
+            "values": lambda: CFU().values(claim, versions),
+        }
+        found = best(sweeps | machine())
+        per_product, per_byte = rates(found)
+        for what, (times, count) in {"with gradient": (3, 1), "values": (1, VERSIONS)}.items():
             spent = 1e9 * found[what] / claim.rows.size / count
-            arithmetic = products * multiplications(claim) * per_product
-            memory = bytes_read(claim) * per_byte / count
-            yield (
-                f"| {name} | {way}, {what} | {spent:.0f} | {products * multiplications(claim)} | {arithmetic:.1f} "
-                f"| {spent / arithmetic:.1f} | {memory:.1f} | {spent / memory:.0f} |"
-            )
+            arithmetic, memory = times * products * per_product, bytes_read(claim) * per_byte / count
+            limits = f"{arithmetic:.0f} | {spent / arithmetic:.1f} | {memory:.1f} | {spent / memory:.0f}"
+            yield f"| {name} | {way}, {what} | {spent:.0f} | {times * products} | {limits} |"
 
 
 def main(rows: int) -> int:
@@ -190,8 +189,8 @@ def main(rows: int) -> int:
     print(f"library  fairstress {fs.__version__}, numpy {np.__version__}; {rows:,} rows")
     fs.set_threads(1)
     with one_thread:
-        per_product, per_byte = rates()
-        print(f"rates    {1 / per_product:.2f} multiplications and {1 / per_byte:.1f} bytes copied a nanosecond")
+        per_product, per_byte = rates(best(machine()))
+        print(f"rates    {1 / per_product:.1f} multiplications and {1 / per_byte:.0f} bytes copied a nanosecond")
         claims = {name: claim_of(*shape, rows) for name, shape in MODELS.items()}
         print("\n| moments, ns a row | columns of the product | moments | reading | product | times both |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -200,7 +199,7 @@ def main(rows: int) -> int:
         print("\n| sweep, ns a row and Model B | by | time | products | arithmetic | times it | memory | times it |")
         print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name, claim in claims.items():
-            for row in sweep_rows(name, claim, per_product, per_byte):
+            for row in sweep_rows(name, claim):
                 print(row, flush=True)
     return 0
 

@@ -107,7 +107,7 @@ class Ascent:
 
     known: Known
     settings: Settings
-    deadline: float = float("inf")  # by time.perf_counter
+    deadline: float = float("inf")  # by time.process_time
     L: Tensor = field(init=False)
     sigma: Tensor = field(init=False)
     steps: int = 0  # at the present p_max
@@ -129,7 +129,7 @@ class Ascent:
     @property
     def late(self) -> bool:
         """Whether time is up."""
-        return time.perf_counter() > self.deadline
+        return time.process_time() > self.deadline
 
     def gradient(self, p_max: float) -> Tensor:
         """Derivative of log CFU by L on a new batch, the scales fitted to it and then held fixed."""

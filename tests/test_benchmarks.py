@@ -103,7 +103,7 @@ def test_the_ready_made_product_has_the_shape_of_the_moments(limits):
 
 def test_sweeps_are_compared_with_arithmetic_and_memory(limits, monkeypatch):
     monkeypatch.setenv("FAIRSTRESS_COMPILED", "0")
-    rows = list(limits.sweep_rows("three", limits.claim_of(3, 2, 300), 1.0, 1.0))
+    rows = list(limits.sweep_rows("three", limits.claim_of(3, 2, 300)))
     assert len(rows) in (2, 4)  # with numba, twice
     assert all(row.count("|") == 9 for row in rows)
 
