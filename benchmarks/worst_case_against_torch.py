@@ -259,8 +259,9 @@ def compare(experiment: Experiment, minutes: float, *, blockwise: bool) -> list[
     audit = make()  # which imports what it needs
     fitting, audit = timed(make)
     problem = replace(torch_problem(audit), blockwise=blockwise)
+    threads = choose_threads(Known.of(problem), settings)
     given, known = timed(lambda: Known.of(problem))
-    print_settings(audit, settings, choose_threads(known, settings), blockwise=blockwise)
+    print_settings(audit, settings, threads, blockwise=blockwise)
     choosing, chosen = timed(lambda: choose(problem, experiment.degrees, experiment.penalties))
     ours = run_fairstress(audit)
     ascent, theirs = run_torch(known, settings, minutes)
