@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 TESTS := tests/test_docs.py src tests --ignore=tests/torch --ignore=tests/browser --numprocesses=auto --dist=loadfile
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 
-.PHONY: demo evidence fuzz mutation test coverage lint types hooks test-torch test-compiled test-browser test-floors bench bench-compiled bench-search bench-large docs examples reference reference-r build clean
+.PHONY: demo evidence fuzz mutation test coverage lint types hooks test-torch test-compiled test-browser test-floors bench bench-compiled bench-search bench-large bench-peers docs examples reference reference-r build clean
 
 demo: $(INSTALLED)-base
 	@$(BIN)/fairstress demo
@@ -57,6 +57,8 @@ bench: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/bands.py
 	$(BIN)/python benchmarks/searches.py
 	$(BIN)/python benchmarks/certificate.py
+	$(BIN)/python benchmarks/limits.py
+	$(BIN)/python benchmarks/growth.py --rows 1000000 --turns 2
 	$(BIN)/python benchmarks/profile_against_torch.py
 
 # what the extra `fast` brings
@@ -69,10 +71,15 @@ bench-search: $(INSTALLED)-torch
 	$(BIN)/python benchmarks/ten_features.py
 	$(BIN)/python benchmarks/worst_case_against_torch.py
 
-# a million and ten million rows, in memory and from Parquet files: some five minutes and 2 GB
+# a million and ten million rows, in memory and from Parquet files: some ten minutes and 3 GB
 bench-large: $(INSTALLED)-test
 	$(BIN)/python benchmarks/large_data.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/streams.py 10000000
+
+# other programs for sensitivity, in an environment of their own; one that does not install is named and left out
+bench-peers: .venv-peers/.installed
+	.venv-peers/bin/python benchmarks/peers.py
 
 # the documentation as a site, in site/; warnings are errors, and the references leave nothing out
 docs: $(INSTALLED)-docs
@@ -150,5 +157,12 @@ APT = { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $(1)
 	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c tests/floors.txt -e '.[test]'
 	@touch $@
 
+# each by itself, so that one that does not install leaves the others
+.venv-peers/.installed: pyproject.toml benchmarks/peers.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	for peer in $$(cat benchmarks/peers.txt); do .venv-peers/bin/python -m pip install --quiet --disable-pip-version-check $$peer || echo "$$peer does not install here" >&2; done
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage .coverage.* .mutation dist site
+	rm -rf $(VENV) .venv-floors .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage .coverage.* .mutation dist site
