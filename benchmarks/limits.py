@@ -172,7 +172,7 @@ def sweep_rows(name: str, claim: Claim) -> Iterator[str]:
     for way, asked in ways(claim):
         os.environ[VARIABLE] = asked
         sweeps = {
-            "with gradient": lambda: CFU().value_and_slope(claim, versions[0]),
+            "with gradient": lambda: CFU().values_and_slopes(claim, versions[:1]),
             "values": lambda: CFU().values(claim, versions),
         }
         found = best(sweeps | machine())

@@ -133,10 +133,18 @@ def test_a_start_at_the_floor_leaves_it_where_that_leads_uphill(fitted):
 def test_curvature_is_corrected_along_a_step_and_stays_where_that_says_nothing():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((4, 4))
-    A, H, step = A + A.T, np.eye(4), rng.standard_normal(4)
-    better = faces._corrected(H, step, A @ step)
+    A, H, step = A + A.T, (np.eye(4), np.eye(4)), rng.standard_normal(4)
+    _, better = faces._corrected(H, step, A @ step)
     np.testing.assert_allclose(better @ step, A @ step)
     np.testing.assert_allclose(better, better.T)
     aside = np.array([-step[1], step[0], 0, 0])  # at a right angle to the step: no matrix of rank 1 would do
-    assert faces._corrected(H, step, H @ step + aside) is H
-    assert faces._corrected(H, step, H @ step) is H
+    assert faces._corrected(H, step, step + aside) is H
+    assert faces._corrected(H, step, step) is H
+
+
+def test_curvature_is_forgotten_where_a_step_leads_aside_of_what_is_known():
+    known = np.eye(4)[:, :2], np.eye(2)
+    along, aside = np.array([1.0, -1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
+    assert faces._corrected(known, along, 2 * along)[1] @ [1, -1] == pytest.approx([2, -2])
+    assert faces._corrected(known, aside, aside) is None
+    assert faces._corrected(None, along, along) is None
