@@ -158,7 +158,9 @@ def test_the_environment_gives_the_number_of_threads(monkeypatch):
     with pytest.raises(fs.SettingError, match="FAIRSTRESS_THREADS is 'many'"):
         n_threads()
     monkeypatch.delenv(summing.VARIABLE)
-    assert n_threads() == 1
+    for cores, threads in {1: 1, 2: 2, 64: 2}.items():
+        monkeypatch.setattr(summing, "n_cores", lambda cores=cores: cores)
+        assert n_threads() == threads
 
 
 @pytest.fixture(scope="module")

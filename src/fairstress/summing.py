@@ -30,6 +30,7 @@ np.empty(2**21)  # 16 MB, taken and given back: from now on the C library keeps 
 # glibc does up to the largest size that it has seen; to ask the system for memory anew can take longer than the step
 
 VARIABLE = "FAIRSTRESS_THREADS"
+KNOWN_TO_GAIN = 2  # threads
 AHEAD = 3  # pieces a thread that wait to be worked on, or to be added
 
 _here = threading.local()
@@ -42,9 +43,9 @@ _given: list[int] = []  # the number that was set, if any
 def set_threads(count: int | None) -> None:
     """Say on how many cores sums over rows are worked out; the answers are the same, to the last digit, on any number.
 
-    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 1: threads wait for each
-    other between numpy's steps, and on some machines more of them take longer; ``benchmarks/threads.py`` tells. Tables
-    of up to 65,536 distinct rows, and processes that ``n_jobs`` starts, take one in any case.
+    The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 2 where there are two cores:
+    threads wait for each other between numpy's steps, so that more of them need not gain; ``benchmarks/threads.py``
+    tells. Tables of up to 65,536 distinct rows, and processes that ``n_jobs`` starts, take one in any case.
 
     Parameters
     ----------
@@ -61,11 +62,13 @@ def set_threads(count: int | None) -> None:
 
 
 def n_threads() -> int:
-    """How many threads are meant: those set, those of the environment, or one."""
+    """How many threads are meant: those set, those of the environment, or as many as are known to gain."""
     if _given:
         return _given[0]
     words = os.environ.get(VARIABLE, "")
-    return _checked(int(words) if words.isdigit() else words, f"the environment's {VARIABLE}") if words else 1
+    if not words:
+        return min(KNOWN_TO_GAIN, n_cores())
+    return _checked(int(words) if words.isdigit() else words, f"the environment's {VARIABLE}")
 
 
 def n_cores() -> int:
