@@ -37,9 +37,9 @@ class Partitions:
     parts: tuple[Any, ...]  # of Rows, to come or there, in their order
     n: float
 
-    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:
         """Add up over all blocks of all partitions, each partition where it lies, in their order."""
-        found: T = add_up(_answers(self.client, _sum_of_blocks, self.parts, _packed(of)))
+        found: T = add_up(_answers(self.client, _sum_of_blocks, self.parts, _packed(of), width))
         return found
 
     def map(self, change: Callable[[Rows], Rows]) -> Partitions:
@@ -125,9 +125,9 @@ def _answers(client: Any, task: Callable[..., Any], parts: Sequence[Any], *furth
     return [one for one in found if one is not None]
 
 
-def _sum_of_blocks(rows: Rows, packed: bytes) -> Any:
+def _sum_of_blocks(rows: Rows, packed: bytes, width: int | None) -> Any:
     with one_thread:
-        return add_up(map(pickle.loads(packed), rows.blocks())) if rows.size else None
+        return add_up(map(pickle.loads(packed), rows.blocks(width))) if rows.size else None
 
 
 def _changed(part: Any, packed: bytes) -> Any:

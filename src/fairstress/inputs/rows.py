@@ -41,7 +41,7 @@ class Whole(Protocol):
         """Sum of the weights."""
         ...
 
-    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:
         """Add up what a function of a block gives, as `Rows.total` does."""
         ...
 
@@ -101,7 +101,7 @@ class Rows:
             How many numbers for each row it makes on the way: of many, blocks are shorter; None: of very many.
         """
         if self.whole is not None:
-            return self.whole.total(of, alone=alone)
+            return self.whole.total(of, alone=alone, width=width)
         return total(lambda place: of(self.where(place)), self._places(_length(width)), alone=alone)
 
     def some(self) -> Rows | None:

@@ -43,10 +43,10 @@ class Batches:
     code: Callable[[Any], Rows]
     n: float
 
-    def total(self, of: Callable[[Rows], T], *, alone: bool = False) -> T:
+    def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:
         """Add up over all blocks of all batches, in their order; several threads work on batches, one reads."""
         pieces = self.read()
-        work = partial(_sum_of_blocks, of, self.code)
+        work = partial(_sum_of_blocks, of, self.code, width)
         return add_up(map(work, pieces) if alone else in_order(work, pieces))
 
     def map(self, change: Callable[[Rows], Rows]) -> Batches:
@@ -54,8 +54,8 @@ class Batches:
         return replace(self, code=lambda piece: change(self.code(piece)))
 
 
-def _sum_of_blocks(of: Callable[[Rows], T], code: Callable[[Any], Rows], piece: Any) -> T:
-    return add_up(map(of, code(piece).blocks()))
+def _sum_of_blocks(of: Callable[[Rows], T], code: Callable[[Any], Rows], width: int | None, piece: Any) -> T:
+    return add_up(map(of, code(piece).blocks(width)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
