@@ -72,6 +72,22 @@ def test_many_versions_at_once_are_those_of_everyone():
     np.testing.assert_allclose(few, all_, rtol=1e-11)
 
 
+def test_the_claim_without_penalty_takes_its_nodes_from_the_claim():
+    audit = audit_of(2, 2, graph=GRAPH.replace("; a <-> x", ""), penalty=300)
+    claim, beside = audit.fitted.claim, audit.fitted.beside
+    assert beside.like is claim
+    assert beside.for_squares().cross is claim.for_squares().cross
+    assert beside._nodes[0] is claim._nodes[0]
+    agree(beside, at(audit, 0.3), [CFU()])
+
+
+def test_nodes_of_a_claim_with_other_monomials_do_not_serve():
+    audit = audit_of(2, 2)
+    linear = replace(audit_of(2, 1).fitted.claim, rows=audit.fitted.claim.rows, like=audit.fitted.claim)
+    assert linear.for_squares().rows.size < audit.fitted.claim.for_squares().rows.size
+    assert linear._nodes[0] is not audit.fitted.claim._nodes[0]
+
+
 def test_equations_that_p_leaves_alone_may_differ_too():
     audit = audit_of(2, 2)
     claim = audit.fitted.claim

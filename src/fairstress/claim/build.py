@@ -286,7 +286,8 @@ def _unpenalised(fitted: Fitted) -> Claim:
     """The claim from the same moments, without structural penalty."""
     claim, settings = fitted.claim, fixed(fitted.settings)
     audited = (claim.view, claim.predictor) if isinstance(claim.view, RawColumns) else None
-    return _claim(fitted.table, settings, claim.design, without_penalty(claim.system), 0.0, audited=audited)
+    without = _claim(fitted.table, settings, claim.design, without_penalty(claim.system), 0.0, audited=audited)
+    return replace(without, like=claim)
 
 
 def fixed(settings: Settings) -> Settings:

@@ -15,6 +15,7 @@ from fairstress.claim.grid import Grid, lost
 from fairstress.claim.grown import grown
 from fairstress.claim.measure import SQUARED, Measure
 from fairstress.claim.nodes import Nodes
+from fairstress.claim.support import change_support
 from fairstress.errors import SettingError, did_you_mean, show
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.counterfactual import FactualBlock, Leaves, Worlds, standing, worlds
@@ -59,6 +60,7 @@ class Claim:
     _alike: list[Places | None] = field(default_factory=list, init=False, repr=False)
     _fewer: list[Claim] = field(default_factory=list, init=False, repr=False)
     swept: Claim | None = field(default=None, repr=False)  # the claim on people themselves, where digits may be lost
+    like: Claim | None = field(default=None, repr=False)  # another about the same people, whose nodes may serve, too
     _nodes: list[Nodes | Grid | None] = field(default_factory=list, init=False, repr=False)
     _fewest: list[Claim] = field(default_factory=list, init=False, repr=False)
     _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
@@ -139,16 +141,28 @@ class Claim:
         if self.is_mixed or self.cross is not None or not self.measure.is_squared:
             return claim
         if not self._nodes:
-            # all equations: in replicates, and where people are left out, those that P leaves alone differ, too
-            differing = frozenset(range(len(self.design.equations)))
-            way = Nodes if claim.rows.whole is None else Grid
-            self._nodes[:] = [way.of(claim.rows, self.design, self.view, self.predictor, differing)]
+            self._nodes[:] = [self._nodes_among(claim.rows)]
         nodes = self._nodes[0]
         if nodes is None:
             return claim
         if not self._fewest:
             self._fewest[:] = [claim._on_nodes(nodes) if isinstance(nodes, Nodes) else claim._on_grid(nodes)]
         return self._fewest[0]
+
+    def _nodes_among(self, rows: Rows) -> Nodes | Grid | None:
+        """People from whom changes follow: those of a claim that is like this one, if that serves."""
+        # all equations: in replicates, and where people are left out, those that P leaves alone differ, too
+        asked = self.design, self.view, self.predictor, frozenset(range(len(self.design.equations)))
+        if rows.whole is not None:
+            return Grid.of(rows, *asked)
+        if self.like is not None and self.like.for_changes().rows is rows:
+            self.like.for_squares()
+            known = self.like._nodes[0] if self.like._nodes else None
+            if isinstance(known, Nodes) and known.spans(
+                change_support(*asked, rows.x.shape[1], grouped=bool(known.keys))
+            ):
+                return known
+        return Nodes.of(rows, *asked)
 
     def _on_nodes(self, nodes: Nodes | Grid) -> Claim:
         """The claim on nodes, if changes follow from theirs; otherwise itself."""

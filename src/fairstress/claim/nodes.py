@@ -103,6 +103,7 @@ class Nodes:
     groups: tuple[_Group, ...]
     keys: list[int]  # of `variable`: what people of one group share
     _known: list[tuple[Rows, list[_Part]]] = field(default_factory=list, repr=False)  # the l of everyone, where few
+    _latest: list[tuple[Rows, tuple[Rows, Array] | None]] = field(default_factory=list, repr=False)  # what was weighed
 
     @classmethod
     def of(
@@ -128,9 +129,25 @@ class Nodes:
 
     def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         """The nodes with what each stands for, and Q (k, k); None where someone's change does not follow."""
+        if not (self._latest and self._latest[0][0] is rows):
+            self._latest[:] = [(rows, self._weighing(rows))]
+        return self._latest[0][1]
+
+    def spans(self, support: Support | None) -> bool:
+        """Whether the nodes are those of some monomials."""
+        exponents = np.array(sorted(support or ()), dtype=np.intp)
+        columns = np.flatnonzero(exponents.any(axis=0)).tolist() if support else []
+        return (
+            bool(support)
+            and columns == self.space.columns
+            and np.array_equal(exponents[:, columns], self.space.exponents)
+        )
+
+    def _weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         known = self._known_functions(rows)
         if known is None:
-            weight, cross = rows.total(lambda block: self._weighed(self._functions(block), block.weight))
+            width = 4 * len(self.space.exponents)  # basis and functions, twice
+            weight, cross = rows.total(lambda block: self._weighed(self._functions(block), block.weight), width=width)
         else:
             weight, cross = self._weighed(known, rows.weight)
         if not (np.isfinite(cross).all() and np.isfinite(weight).all()):
