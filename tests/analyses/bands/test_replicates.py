@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import fairstress as fs
+from fairstress.analyses.bands import replicates
 from fairstress.analyses.bands.replicates import Replicator
 from fairstress.claim.evaluate import fits, sampled
 from fairstress.functionals.cfu import CFU
@@ -178,6 +179,13 @@ def test_replicates_that_fail_are_counted_and_named():
     assert reason == "DataError: the first person weighs too much"
     assert 5 <= count <= 32  # exp(-2.5) of 200 are 16
     assert replication.n_done == 200 - count
+
+
+@pytest.mark.parametrize("status", [fs.Status.STEP_LIMIT, fs.Status.STALLED, fs.Status.LOST_DIGITS])
+def test_a_replicate_fails_with_a_fit_that_is_not_to_be_relied_on(status):
+    fit = audit().fitted.claim.model_a
+    assert not replicates._failure([fit])
+    assert replicates._failure([fit, replace(fit, status=status)]) == str(status)
 
 
 @dataclass

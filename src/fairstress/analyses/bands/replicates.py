@@ -37,7 +37,7 @@ from fairstress.threads import one_thread
 
 CHUNK = 20  # replicates of one task, whatever the number of processes
 WORLDS = 20_000  # of all people together, where they have several
-FAILED = (Status.STEP_LIMIT, Status.STALLED)
+FAILED = (Status.STEP_LIMIT, Status.STALLED, Status.LOST_DIGITS)
 
 Outcome = tuple[Array | None, str]  # (k,) values, or none and the reason
 Task = Callable[[Sequence[int]], list[Outcome]]  # some replicates, by their numbers
