@@ -114,12 +114,14 @@ def seconds(checkout: Path, case: str) -> tuple[float, float, Any]:
 
 def apart(one: Any, other: Any) -> float:
     """The largest difference of numbers that stand in the same place; counts of ascents are none of the answer."""
+    if isinstance(one, dict | list) and not isinstance(other, type(one)):  # which one of both does not give
+        return 0.0
     if isinstance(one, dict):
         shared = [key for key in one if key in other and not key.startswith(("n_", "scan"))]
         return max((apart(one[key], other[key]) for key in shared), default=0.0)
     if isinstance(one, list):
         return max((apart(*both) for both in zip(one, other, strict=False)), default=0.0)
-    if isinstance(one, bool | str) or one is None or other is None or one != one:
+    if not all(isinstance(number, int | float) for number in (one, other)) or isinstance(one, bool) or one != one:
         return 0.0
     return abs(one - other) / max(1.0, abs(one))
 
