@@ -129,6 +129,24 @@ def test_an_error_of_the_thread_that_asks_ends_the_others():
     assert total(lambda i: i, range(100)) == 4950
 
 
+def test_an_interrupt_while_a_thread_waits_for_its_next_piece_ends_the_sum(monkeypatch):
+    """It comes while the thread that asks has taken a place and works on nothing: nobody is to wait for that piece."""
+    fs.set_threads(2)
+    asking, following = threading.get_ident(), summing._Sum._next
+
+    def interrupted(own):
+        place = following(own)
+        if threading.get_ident() == asking and place is not None and place > 0:
+            raise KeyboardInterrupt
+        return place
+
+    monkeypatch.setattr(summing._Sum, "_next", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        total(lambda i: i, range(10_000))
+    monkeypatch.undo()
+    assert total(lambda i: i, range(100)) == 4950
+
+
 def test_processes_that_share_the_cores_take_one_thread_each():
     fs.set_threads(4)
     assert (

@@ -122,12 +122,12 @@ class Questions:
             with self._lock:
                 if not self._waiting or not self._others.take():
                     return
-                answer, question, more = self._waiting[0]
+                answer, question, more = first = self._waiting.popleft()  # before it is sent: answers may come at once
                 try:
                     answer._sent = self._others.send(_answered, self._content, question, more)
                 except RuntimeError:  # a process has died, and others end with it
+                    self._waiting.appendleft(first)
                     return
-                self._waiting.popleft()
 
 
 @contextmanager

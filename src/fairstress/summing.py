@@ -45,7 +45,8 @@ def set_threads(count: int | None) -> None:
 
     The default is the environment variable ``FAIRSTRESS_THREADS`` or, where it is not set, 2 where there are two cores:
     threads wait for each other between numpy's steps, so that more of them need not gain; ``benchmarks/threads.py``
-    tells. Tables of up to 65,536 distinct rows, and processes that ``n_jobs`` starts, take one in any case.
+    tells. Tables of one block, at most 65,536 distinct rows and fewer where equations have many terms, take one in any
+    case, and so do processes that ``n_jobs`` starts.
 
     Parameters
     ----------
@@ -144,6 +145,9 @@ class _Sum(Generic[S, T]):
         others = [_pool(threads - 1).submit(copy_context().run, self._work) for _ in range(threads - 1)]
         try:
             in_one_thread(lambda _: self._work(), None)
+        except BaseException:  # also Ctrl-C while nothing is worked on: nobody is to wait for this thread's piece
+            self._give_up()
+            raise
         finally:
             started = [other for other in others if not other.cancel()]
             wait(started)
@@ -156,11 +160,14 @@ class _Sum(Generic[S, T]):
             try:
                 found = self._of(self._pieces[place])
             except BaseException:
-                with self._changed:
-                    self._failed = True
-                    self._changed.notify_all()
+                self._give_up()
                 raise
             self._put(place, found)
+
+    def _give_up(self) -> None:
+        with self._changed:
+            self._failed = True
+            self._changed.notify_all()
 
     def _next(self) -> int | None:
         """The place of a piece that nobody works on; none is taken far ahead of those that were added."""

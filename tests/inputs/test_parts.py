@@ -61,6 +61,25 @@ def test_a_part_is_coded_as_the_table_codes_its_people(frame, attribute, kind):
     assert np.array_equal(found.weight, np.ones(N))
 
 
+@pytest.mark.parametrize("attribute", ["whole", "number"])
+def test_short_numbers_are_coded_as_the_same_numbers_in_full(frame, attribute):
+    """Near 16 million a number of 32 bits has no digits after the point: a difference is not to be rounded to it."""
+    wide = with_attribute(frame, attribute).astype({"x": float})
+    wide["x"] += 16_777_000
+    wide[["z", "a"]] += 16_000_000 if attribute == "number" else 0
+    short = wide.astype({"x": "float32", "z": "float32", "y": "float32", "a": "float32"})
+    table = read_table(short, GRAPH)
+    found, expected = (code_part(table, None, given) for given in (short, short.astype(float)))
+    np.testing.assert_array_equal(found.x, expected.x)
+    np.testing.assert_array_equal(found.a, expected.a)
+
+
+@pytest.mark.parametrize("values", [[np.inf, -np.inf], [1e308, 1e308]])
+def test_numbers_whose_sum_is_not_finite_bring_about_no_warning(frame, values):
+    frame.loc[:1, "z"] = values
+    look_at(frame, list(frame))
+
+
 def test_weights_multiply_the_outcome(frame):
     table = read_table(frame, GRAPH)
     found = code_part(table, "w", frame)

@@ -23,9 +23,14 @@ def members(p_max, budget="pairwise"):
 
 
 @pytest.fixture(scope="module")
-def claim():
+def audit():
     frame = fs.datasets.simulate(GRAPH, 400, correlation={("a", "x"): 0.2}, random_state=3).frame
-    return fs.Audit.fit(frame, GRAPH, degrees={"x": 1, "z": 2}, penalty=1, random_state=0).fitted.claim
+    return fs.Audit.fit(frame, GRAPH, degrees={"x": 1, "z": 2}, penalty=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def claim(audit):
+    return audit.fitted.claim
 
 
 @pytest.mark.parametrize("p_max", [0.3, 0.5, 0.7, 0.9])
@@ -84,8 +89,9 @@ def test_every_ascent_ends_above_its_start_whether_in_a_corner_or_not(claim, bud
     assert (np.array([end[1] for end in ends]) >= problem.values(starts)).all()
 
 
-def test_values_and_gradients_side_by_side_are_those_of_one_point_after_the_other(claim):
-    problem = Problem(claim, members(0.5), CFU(), -1.0, 6, 64)
+@pytest.mark.parametrize("of", ["CFU", "effect"])
+def test_values_and_gradients_side_by_side_are_those_of_one_point_after_the_other(audit, claim, of):
+    problem = Problem(claim, members(0.5), CFU() if of == "CFU" else audit.effect("z"), -1.0, 6, 64)
     points = problem.members.scan(10, np.random.default_rng(5))
     values, gradients, _ = problem.values_and_gradients(points)
     for p, value, gradient in zip(points, values, gradients, strict=True):

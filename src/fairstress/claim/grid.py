@@ -220,7 +220,7 @@ class Grid:
         exponents = exponents[:, columns]
         if len(groups) * len(exponents) > BLOCK or len(columns) > MOST_VARIABLES:
             return None
-        if columns and Sums.of(exponents).count > MOST_SUMS:
+        if not columns or Sums.of(exponents).count > MOST_SUMS:
             return None
         nodes = [rows.where(np.repeat(own[:1], len(exponents))) for _, own in groups]
         return cls(exponents, columns, keys, tuple(key for key, _ in groups), join(nodes))

@@ -129,9 +129,11 @@ class Nodes:
 
     def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         """The nodes with what each stands for, and Q (k, k); None where someone's change does not follow."""
-        if not (self._latest and self._latest[0][0] is rows):
-            self._latest[:] = [(rows, self._weighing(rows))]
-        return self._latest[0][1]
+        latest = next(iter(self._latest), None)  # asked for once: another thread may weigh others meanwhile
+        if latest is None or latest[0] is not rows:
+            latest = rows, self._weighing(rows)
+            self._latest[:] = [latest]
+        return latest[1]
 
     def spans(self, support: Support | None) -> bool:
         """Whether the nodes are those of some monomials."""
@@ -170,9 +172,11 @@ class Nodes:
         """Every l at these people, kept for others who differ from them in weights alone; None where they are many."""
         if rows.whole is not None or rows.size * len(self.space.exponents) > KEPT:
             return None
-        if not (self._known and _same_people(self._known[0][0], rows)):
-            self._known[:] = [(rows, self._functions(rows))]  # at once: threads see all of it or nothing
-        return self._known[0][1]
+        known = next(iter(self._known), None)
+        if known is None or not _same_people(known[0], rows):
+            known = rows, self._functions(rows)
+            self._known[:] = [known]  # at once: threads see all of it or nothing
+        return known[1]
 
     def _functions(self, rows: Rows) -> list[_Part]:
         """Where the people of each group stand, and every l of the group at them."""

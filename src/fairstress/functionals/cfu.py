@@ -20,6 +20,8 @@ from fairstress.model.counterfactual import FactualBlock, weight_gradient
 from fairstress.model.fit import Fit
 from fairstress.options import NO_GRADIENT
 
+MOST_CHANGES = 2**25  # of all people under all fits of some replicates, a quarter of a gigabyte
+
 
 @dataclass(frozen=True, slots=True)
 class CFU:
@@ -73,7 +75,7 @@ class CFU:
         features = any(claim.looks_at_features for claim in claims)
         for some, worlds in claims[0].side_by_side(fits, blocks[0], features=features):
             for total, claim, own in zip(totals, claims, blocks, strict=True):
-                total[some] = claim.measure.each(claim.predict_worlds(worlds) - own.predicted) @ weight
+                total[some] = weighed(claim.measure.each(claim.predict_worlds(worlds) - own.predicted), weight)
         return totals, float(weight.sum())
 
     def under_weights(self, claim: Claim, weights: Array, fits: Sequence[Sequence[Fit]]) -> Array | None:
@@ -83,7 +85,7 @@ class CFU:
         everyone.
         """
         found = None if claim.is_mixed or claim.measure.of_all else claim.few_under(weights)
-        if found is None:
+        if found is None or sum(map(len, fits)) * found[0].rows.size > MOST_CHANGES:
             return None
         few, weight, cross = found
         chosen = self._weight(replace(few.rows, weight=np.ones(few.rows.size)))
@@ -154,13 +156,18 @@ def _changes(claim: Claim, fits: Sequence[Fit]) -> Array:
     return np.concatenate(parts, axis=1)
 
 
+def weighed(rows: Array, weight: Array) -> Array:
+    """(g,) sums of rows (g, r) by weight, each by itself: what stands beside changes no digit."""
+    return np.array([np.dot(row, weight) for row in rows])
+
+
 def _sums(claim: Claim, change: Array, weight: Array) -> Array:
     """(g,) what changes (g, r) add up to, of those who have any weight; NaN where digits are lost.
 
     What stands beside changes no digit.
     """
     if claim.cross is None:
-        return np.array([np.dot(row, weight) for row in claim.measure.each(change)])
+        return weighed(claim.measure.each(change), weight)
     own = np.where(weight != 0, change, 0.0)
     found = np.asarray(_crossed(claim.cross, own)[:, None] @ own[:, :, None])[:, 0, 0]
     return found if claim.swept is None else np.where(lost(own, claim.cross), np.nan, found)

@@ -13,6 +13,7 @@ from scipy import special
 from fairstress.arguments import as_float, word
 from fairstress.claim.claim import Claim
 from fairstress.errors import SettingError, show
+from fairstress.functionals.cfu import weighed
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock
@@ -43,7 +44,7 @@ class Flips:
         before = factual.predicted >= self.threshold
         for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
             turned = flipped(counterfactual.of_people(before), predicted >= self.threshold, self.direction)
-            total[some] = turned @ counterfactual.weights(weight)
+            total[some] = weighed(turned, counterfactual.weights(weight))
         return total, float(weight.sum())
 
     def has_slope(self, claim: Claim) -> bool:

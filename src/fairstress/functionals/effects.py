@@ -12,6 +12,7 @@ import numpy as np
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Functional
 from fairstress.errors import SettingError, did_you_mean, show
+from fairstress.functionals.cfu import weighed
 from fairstress.inputs.data import Table
 from fairstress.inputs.frames import is_among
 from fairstress.inputs.rows import Array, Rows
@@ -53,7 +54,7 @@ class MeanEffect:
         x, weight = self._value(factual.block.x[:, self.column]), self.weight(factual.block)
         for some, counterfactual in claim.side_by_side(fits, factual):
             x_cf = self._value(counterfactual.x_cf[..., self.column])
-            total[some] = (x_cf - counterfactual.of_people(x)) @ counterfactual.weights(weight)
+            total[some] = weighed(x_cf - counterfactual.of_people(x), counterfactual.weights(weight))
         return total
 
     def has_slope(self, claim: Claim) -> bool:
@@ -75,7 +76,7 @@ class MeanEffect:
         for some, worlds in claim.side_by_side(fits, factual, differing=claim.may_differ):
             x_cf, g = worlds.x_cf[..., self.column], np.zeros_like(worlds.x_cf)
             g[..., self.column] = weight * self._slope(x_cf)
-            totals[some] = (self._value(x_cf) - x) @ weight
+            totals[some] = weighed(self._value(x_cf) - x, weight)
             c_w[some] = weight_gradient(claim.design, claim.model_a.weights, w_B[some], worlds, g_x=g)
         return totals, c_w
 

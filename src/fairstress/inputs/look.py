@@ -155,7 +155,11 @@ class _Column:
 
 def _is_finite(values: Any) -> bool:
     """Whether all numbers are finite, as their sum tells at once; one that is not may still be of finite numbers."""
-    return values.dtype.kind != "f" or bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
+    if values.dtype.kind != "f":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
 def _compared(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:

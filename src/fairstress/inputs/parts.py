@@ -6,7 +6,7 @@ read as they lie in memory: some other way of opening a column takes longer than
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -38,7 +38,7 @@ def code_part(table: Table, weight: str | None, part: Any) -> Rows:
     return Rows(a, a_cf, x, w, w * y, w * y**2)
 
 
-@cache
+@lru_cache(maxsize=2)
 def _ones(n: int) -> Array:
     """(n,) weights of people who all count alike; most parts have the same size."""
     ones = np.ones(n)
@@ -67,7 +67,7 @@ def _coded_attribute(table: Table, part: Any) -> Array:
     coding, names = table.protected, table.graph.protected_columns
     values = _told_apart(plain_numbers(part, names[0])) if len(names) == 1 else None
     if coding.levels is None and values is not None:
-        return np.asarray((values - coding.mean) / coding.deviation)
+        return np.asarray((values.astype(float, copy=False) - coding.mean) / coding.deviation)
     a = _compared(coding, values) if values is not None and _is_compared(coding) else None
     return code_attribute(table, [_column(part, name) for name in names]) if a is None else a
 
@@ -97,7 +97,7 @@ def _code_feature(feature: FeatureCoding, part: Any, codes: Array) -> None:
     elif feature.kind.atom:
         codes[:] = feature.code_numbers(values.astype(float, copy=False))
     else:
-        np.subtract(values, feature.mean, out=codes)
+        np.subtract(values, feature.mean, out=codes, dtype=float)  # not in the column's own, shorter, numbers
         codes /= feature.deviation
 
 

@@ -37,9 +37,10 @@ class _Taken(NDArrayOperatorsMixin):
         return self.places.size
 
     def __getitem__(self, which: Any) -> Any:
-        if isinstance(which, tuple):
-            return self.base[:, *which[1:]][self.places[which[0]]]
-        return self.base[self.places[which]]
+        first, *others = which if isinstance(which, tuple) else (which,)
+        if first is None or not all(isinstance(other, int | np.integer | slice) for other in others):
+            return np.asarray(self)[which]  # rows and columns by pairs, or new axes
+        return self.base[:, *others][self.places[first]] if others else self.base[self.places[first]]
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Any:
         return np.asarray(self.base[self.places], dtype=dtype)

@@ -53,6 +53,7 @@ from fairstress.errors import FairstressError, SettingError, show
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array
 from fairstress.options import RESIDUALS, Search, read_search
+from fairstress.parallel import n_cores
 from fairstress.progress import Progress, Steps
 from fairstress.report.text.brief import report_html, report_summary
 from fairstress.search.sets import read_sizes
@@ -217,8 +218,11 @@ def collect(
     count = _count(audit, of_curve, named) + (len(plans(fitted)) + 1 if thorough else 0)
     steps = Steps(count + len(unknown) + (threshold is not None), progress)
     solve, replicator = Solver.of(fitted, options["budget"], options["search"], None), Replicator.of(fitted, bands)
-    about = _About(fitted, solve, replicator and replicator.in_one_process(), tuple(of_curve), size)
-    with Questions(about, _processes(about, thorough=thorough), steps) as questions:
+    about = _About(fitted, solve, replicator, tuple(of_curve), size)
+    processes = _processes(about, thorough=thorough)
+    if replicator and n_cores(processes) > 1:  # which share the cores: none starts others
+        about = replace(about, replicator=replicator.in_one_process())
+    with Questions(about, processes, steps) as questions:
         asked_like = questions.ask(_like_for_like)  # what is asked so is answered when it is called, or meanwhile
         check, plausible = audit.check(), audit.plausibility()
         steps()
