@@ -6,25 +6,23 @@ so that nobody waits for a process that is still starting, and everything works 
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
 
-from fairstress.parallel import n_cores
+from fairstress.parallel import n_cores, opened, pickled
 from fairstress.progress import Steps
 from fairstress.summing import in_one_thread
 
 T = TypeVar("T")
 
 MOST_PROCESSES = 3  # beside this one: a report has hardly more long questions
-MOST_BYTES = 2**28  # of what questions are about, up to which it is sent to other processes
 
 Question = Callable[..., Any]  # of what it is about, further arguments and the steps that it takes
 
@@ -64,7 +62,7 @@ class Questions:
         self._about, self._steps = about, steps
         self._waiting: deque[tuple[Answer[Any], Question, tuple[Any, ...]]] = deque()
         self._lock, self._own = RLock(), _READY.get() is None
-        self._content = b"" if n_cores(n_jobs) == 1 else _pickled(about)
+        self._content = b"" if n_cores(n_jobs) == 1 else pickled(about)
         self._others = (_READY.get() or _others(n_jobs)) if self._content else None
 
     def __enter__(self) -> Questions:
@@ -146,15 +144,6 @@ def processes_ready(n_jobs: int) -> Iterator[None]:
 # ---------------------------------------------------------------- other processes
 
 
-def _pickled(about: Any) -> bytes:
-    """What questions are about as other processes receive it; nothing where it cannot be sent."""
-    try:
-        content = pickle.dumps(about, protocol=5)
-    except Exception:
-        return b""
-    return content if len(content) <= MOST_BYTES else b""
-
-
 def _others(n_jobs: int) -> _Others | None:
     """Processes beside this one; None where one is all that is meant, or the system has no room for more."""
     try:
@@ -214,12 +203,6 @@ def _prepare() -> None:
     import fairstress.audit  # noqa: F401
 
 
-@lru_cache(maxsize=1)
-def _opened(content: bytes) -> Any:
-    """What questions are about, the same for all of them: what one finds on the way serves the next."""
-    return pickle.loads(content)
-
-
 def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:
     """An answer, how many steps it took, and the warnings on the way."""
     from fairstress.threads import one_thread  # takes long to import, and processes are started before all else
@@ -227,5 +210,5 @@ def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tupl
     steps = Steps(0)
     with warnings.catch_warnings(record=True) as heard, one_thread:
         warnings.simplefilter("always")
-        found = in_one_thread(lambda about: question(about, *more, steps), _opened(content))
+        found = in_one_thread(lambda about: question(about, *more, steps), opened(content))
     return found, steps.done, [one.message for one in heard if isinstance(one.message, Warning)]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from pickle import PicklingError
 from typing import Any, TypeVar
 
 from fairstress.errors import SettingError, describe_error
 from fairstress.progress import Steps
-from fairstress.summing import in_one_thread
+from fairstress.summing import in_one_thread, shares_cores
 from fairstress.summing import n_cores as available_cores
 
 T = TypeVar("T")
 S = TypeVar("S")
+
+MOST_BYTES = 2**28  # of what several questions are about, up to which it is sent to other processes
 
 
 def n_cores(n_jobs: int) -> int:
@@ -25,9 +29,10 @@ def in_parallel(
 ) -> list[T]:
     """Give ``function(item)`` for each item, in order.
 
-    Ctrl-C ends the work and its processes; with ``partial``, what is done by then is given, if anything is.
+    A process that shares the cores with others starts none. Ctrl-C ends the work and its processes; with ``partial``,
+    what is done by then is given, if anything is.
     """
-    alone = n_cores(n_jobs) == 1 or len(items) < 2
+    alone = n_cores(n_jobs) == 1 or len(items) < 2 or shares_cores()
     results = _one_by_one(function, items) if alone else _side_by_side(function, items, n_cores(n_jobs))
     done: list[T] = []
     try:
@@ -39,6 +44,33 @@ def in_parallel(
         if not (partial and done):
             raise
     return done
+
+
+def in_parallel_about(function: Callable[[Any, S], T], about: Any, items: Sequence[S], n_jobs: int) -> list[T]:
+    """Give ``function(about, item)`` for each item, in order; in this process alone where ``about`` cannot be sent."""
+    content = b"" if n_cores(n_jobs) == 1 or len(items) < 2 or shares_cores() else pickled(about)
+    if not content:
+        return [function(about, item) for item in items]
+    return in_parallel(functools.partial(_asked, function, content), items, n_jobs)
+
+
+def pickled(about: Any) -> bytes:
+    """What work is about as other processes receive it; nothing where it cannot be sent."""
+    try:
+        content = pickle.dumps(about, protocol=5)
+    except Exception:
+        return b""
+    return content if len(content) <= MOST_BYTES else b""
+
+
+@functools.lru_cache(maxsize=1)
+def opened(content: bytes) -> Any:
+    """What was sent, opened once for all work about it: what one piece finds on the way serves the next."""
+    return pickle.loads(content)
+
+
+def _asked(function: Callable[[Any, S], T], content: bytes, item: S) -> T:
+    return function(opened(content), item)
 
 
 def _one_by_one(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:

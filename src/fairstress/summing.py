@@ -85,7 +85,7 @@ def _checked(count: Any, what: str) -> int:
 
 def in_one_thread(function: Callable[[S], T], item: S) -> T:
     """Call a function in a process that shares the cores with others: sums in it are not spread any further."""
-    before = _is_inside()
+    before = shares_cores()
     _here.inside = True
     try:
         return function(item)
@@ -93,7 +93,7 @@ def in_one_thread(function: Callable[[S], T], item: S) -> T:
         _here.inside = before
 
 
-def _is_inside() -> bool:
+def shares_cores() -> bool:
     """Whether this thread works on a part of some sum, or shares the cores with other processes."""
     return bool(getattr(_here, "inside", False))
 
@@ -113,7 +113,7 @@ def total(of: Callable[[S], T], pieces: Sequence[S], *, alone: bool = False) -> 
     alone
         Whether the function may not be called by several threads at once.
     """
-    threads = 1 if alone or _is_inside() else min(n_threads(), len(pieces))
+    threads = 1 if alone or shares_cores() else min(n_threads(), len(pieces))
     return add_up(map(of, pieces)) if threads == 1 else _Sum(of, pieces, AHEAD * threads).worked_out_by(threads)
 
 
@@ -190,7 +190,7 @@ class _Sum(Generic[S, T]):
 def in_order(of: Callable[[S], T], pieces: Iterable[S]) -> Iterator[T]:
     """What a function gives for each piece, in their order, worked out by several threads and not far ahead."""
     threads = n_threads()
-    if threads == 1 or _is_inside():
+    if threads == 1 or shares_cores():
         yield from map(of, pieces)
         return
     waiting: deque[Future[T]] = deque()

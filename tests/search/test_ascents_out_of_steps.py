@@ -30,10 +30,10 @@ def test_an_ascent_of_few_steps_says_that_they_ran_out_and_one_of_many_that_it_c
     problem, module, climb, monkeypatch
 ):
     begun = float(problem.values(START[None])[0])
-    _, whole, status = climb(problem, START)
+    ((_, whole, status),) = climb(problem, START[None])
     assert status is Status.CONVERGED
     monkeypatch.setattr(module, "MAX_STEPS", 1)
-    p, value, status = climb(problem, START)
+    ((p, value, status),) = climb(problem, START[None])
     assert status is Status.SEARCH_STEPS
     assert begun < value <= whole * (1 + 1e-12)
     assert problem.members.contains(p)

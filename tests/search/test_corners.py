@@ -77,7 +77,7 @@ def test_ends_in_corners_are_maxima_that_a_climb_does_not_leave(claim, p_max):
         assert status is Status.CONVERGED
         assert problem.members.contains(p)
         assert value == problem.values(p[None])[0]
-        assert climb(problem, p)[1] <= value * (1 + 1e-7)
+        assert climb(problem, p[None])[0][1] <= value * (1 + 1e-7)
 
 
 @pytest.mark.parametrize("budget", ["pairwise", "spectral"])

@@ -36,7 +36,7 @@ def test_an_end_is_a_maximum_that_no_climb_leaves(fitted, p_max):
     for p, value, _ in ends:
         assert problem.members.contains(p)
         assert value == problem.values(p[None])[0]
-        assert climb(problem, p)[1] <= value + 1e-9 * abs(value)
+        assert climb(problem, p[None])[0][1] <= value + 1e-9 * abs(value)
 
 
 def slope_along(members, p, slope):
@@ -89,7 +89,7 @@ def test_maxima_along_the_eigenvalue_floor_are_reached_too():
         on_floor += holds and between.sum() > 1
         assert problem.members.contains(p)
         assert np.abs(slope[between]).max() < 1e-5 * np.abs(given).max()
-        assert climb(problem, p)[1] <= value + 1e-7 * abs(value)
+        assert climb(problem, p[None])[0][1] <= value + 1e-7 * abs(value)
     assert on_floor
 
 

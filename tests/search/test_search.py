@@ -75,18 +75,18 @@ def test_mirror_images_lead_out_of_a_local_maximum(monkeypatch):
     """Five features whose best value needs some variables' signs turned; nine pairs, too many to try every pattern."""
     names = [f"x{i}" for i in range(5)]
     graph = fs.CausalGraph.parse(
-        "a -> x0, x1, x2, x3; x1 -> x2; x0, x1, x2 -> x3; x4; x0 <-> x1; x0 <-> x2; x0 <-> x3; x1 <-> x2; x1 <-> x3; "
-        "x1 <-> x4; x2 <-> x3; x2 <-> x4; x3 <-> x4",
+        "a -> x0, x1, x2; x0 -> x1, x2, x3, x4; x1 -> x3; x2 -> x4; x0 <-> x1; x0 <-> x2; x0 <-> x4; x1 <-> x2; "
+        "x1 <-> x3; x1 <-> x4; x2 <-> x3; x2 <-> x4; x3 <-> x4",
         protected="a",
         outcome="y",
     )
     assert len(graph.pairs) > ALL_SIGNS
-    frame = fs.datasets.simulate(graph, 200, random_state=6).frame
+    frame = fs.datasets.simulate(graph, 200, random_state=21).frame
     options = {"penalty": 50, "predictor_degree": 2, "predictor_penalty": 1, "random_state": 0}
     audit = fs.Audit.fit(frame, graph, degrees=dict.fromkeys(names, 1) | {"x1": 2}, **options)
-    found = audit.worst_case(0.8, search=fs.Search(starts=2))
+    found = audit.worst_case(0.8, search=fs.Search(starts=1))
     monkeypatch.setattr("fairstress.search.search.ROUNDS", 0)
-    alone = audit.worst_case(0.8, search=fs.Search(starts=2))
+    alone = audit.worst_case(0.8, search=fs.Search(starts=1))
     best = audit.worst_case(0.8, search=fs.Search(starts=8), random_state=1)
     assert alone.value < 0.97 * best.value
     assert found.value >= best.value * (1 - 1e-3)

@@ -288,6 +288,10 @@ class Solver:
                 for check_minima in (False, True):  # on the way, and where a search ends
                     fits(self.claim, np.concatenate(ends), check_minima=check_minima)
 
+    def in_one_process(self) -> Solver:
+        """The same search where other processes are at work already."""
+        return replace(self, search=replace(self.search, n_jobs=1))
+
     def apart(self) -> Solver:
         """The same search for a question of its own: others, in other threads too, do not hear what it finds."""
         return replace(self, known={coordinates: known.copy() for coordinates, known in self.known.items()})
@@ -328,6 +332,7 @@ class Solver:
                 along_line=self.along_line.setdefault(members.coordinates, {}),
                 known=self.known.setdefault(members.coordinates, Known()),
                 ascended=ascended,
+                n_jobs=self.search.n_jobs,
             )
             for members in sets_within(self.budget, p_max, self.graph, self.variables)
         ]

@@ -220,8 +220,9 @@ def collect(
     solve, replicator = Solver.of(fitted, options["budget"], options["search"], None), Replicator.of(fitted, bands)
     about = _About(fitted, solve, replicator, tuple(of_curve), size)
     processes = _processes(about, thorough=thorough)
-    if replicator and n_cores(processes) > 1:  # which share the cores: none starts others
-        about = replace(about, replicator=replicator.in_one_process())
+    if n_cores(processes) > 1:  # which share the cores: none starts others
+        solve, own = solve.in_one_process(), replicator.in_one_process() if replicator else None
+        about = replace(about, solve=solve, replicator=own)
     with Questions(about, processes, steps) as questions:
         asked_like = questions.ask(_like_for_like)  # what is asked so is answered when it is called, or meanwhile
         check, plausible = audit.check(), audit.plausibility()

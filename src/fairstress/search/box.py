@@ -1,41 +1,42 @@
-"""One ascent where a box is all that limits the coordinates: loadings of one cause, correlations of small budgets."""
+"""Ascents where a box is all that limits the coordinates: loadings of one cause, correlations of small budgets."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
-from fairstress.model.fit import Fit
-from fairstress.search.problem import End, Problem
+from fairstress.search.ascents import AskedEnoughError, Loss, Tilt, together
+from fairstress.search.problem import Ask, End, Problem
 
 MAX_STEPS = 100
 POLISH = 1e-3  # of the precision asked for: where values are cheap so are the last steps, and their gain is exact
 
 
-def climb_box(problem: Problem, p: Array) -> End:
-    """Go uphill by L-BFGS-B, with exact gradients."""
+def climb_box(problem: Problem, points: Array, tilts: Sequence[Tilt] = ()) -> list[End]:
+    """Go uphill from points (g, q) by L-BFGS-B, with exact gradients."""
+    return together(problem, points, _climb, tilts)
+
+
+def _climb(problem: Problem, p: Array, unit: float, ask: Ask) -> tuple[Array, Status]:
+    """Where one ascent ends, and how."""
     from scipy import optimize  # takes long to import, and only searches need it
 
-    start = float(problem.values(p[None])[0])
-    unit = 1 / max(abs(start), 1e-300)
-    last: Fit | None = None
-
-    def loss(p: Array) -> tuple[float, Array]:
-        nonlocal last
-        value, g, last = problem.value_and_gradient(p, last)
-        return -unit * value, -unit * g
-
-    result = optimize.minimize(  # type: ignore[call-overload]
-        loss,
-        p,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=np.transpose([problem.members.low, problem.members.high]),
-        options={"maxiter": MAX_STEPS, "ftol": problem.precision * (1.0 if problem.claim.is_mixed else POLISH)},
-    )
-    end = problem.members.project(np.asarray(result.x))
-    value = float(problem.values(end[None])[0])
+    members = problem.members
+    loss = Loss(ask, lambda z: z, lambda z, g: g, unit)
+    try:
+        result = optimize.minimize(  # type: ignore[call-overload]
+            loss,
+            p,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.transpose([members.low, members.high]),
+            options={"maxiter": MAX_STEPS, "ftol": problem.precision * (1.0 if problem.claim.is_mixed else POLISH)},
+        )
+    except AskedEnoughError:
+        return members.project(loss.best[1]), Status.SEARCH_STEPS
     steps = result.get("nit", 0)  # a box that is a point takes none, and says none
     status = Status.SEARCH_STEPS if steps >= MAX_STEPS else Status.CONVERGED
-    return (end, value, status) if value > start else (p, start, status)
+    return members.project(np.asarray(result.x)), status

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fairstress.claim.claim import Claim
-from fairstress.claim.evaluate import Evaluation, Functional, evaluate, evaluate_many
+from fairstress.claim.evaluate import Evaluation, Functional, evaluate_many
 from fairstress.errors import Status
 from fairstress.functionals.cfu import CFU
 from fairstress.functionals.frame import OfFrame
@@ -21,6 +21,12 @@ from fairstress.search.known import Known
 from fairstress.search.members import Members
 
 SAMPLE = 4096  # people in a sample of the rows
+
+Question = tuple[Array, Fit | None]  # where, and what its fit starts from
+Answer = tuple[float, Array, Fit]  # the value there, its derivative (q,), and what a fit nearby can start from
+Ask = Callable[[Question], Answer]
+End = tuple[Array, float, Status]  # of one ascent: where, how high, and how it ended
+
 OF_PREDICTIONS = (CFU, RelativeCFU)  # functionals whose derivative is the predictor's
 
 
@@ -39,19 +45,16 @@ class Problem:
     along_line: MutableMapping[int, float] = field(default_factory=dict)  # of one pair: values on a fixed lattice
     known: Known = field(default_factory=Known)  # where values take long: those found so far
     ascended: Callable[[], None] | None = None  # called after each ascent
+    n_jobs: int = 1  # processes for ascents of many pairs
 
     def values(self, points: Array) -> Array:
         """``sign * functional`` at points (g, q)."""
         evaluations = evaluate_many(self.claim, self.members.matrix(points), self.functional, check_minima=False)
         return self.sign * np.array([e.value for e in evaluations])
 
-    def value_and_gradient(self, p: Array, start: Fit | None = None) -> tuple[float, Array, Fit]:
+    def value_and_gradient(self, p: Array) -> Answer:
         """``sign * functional`` at one point, its derivative (q,), and what a fit nearby can start from."""
-        P = self.members.matrix(p)
-        at = evaluate(self.claim, P, self.functional, gradient=True, check_minima=False, start=start)
-        assert at.gradient is not None  # whoever asks has looked at has_slopes
-        g = self.members.pull_back(p, at.gradient + at.gradient.T)
-        return self.sign * at.value, self.sign * g, at.fit
+        return self.answers([(p, None)])[0]
 
     def values_and_gradients(
         self, points: Array, starts: Sequence[Fit] | None = None
@@ -65,6 +68,12 @@ class Problem:
             if at.gradient is not None  # whoever asks has looked at has_slopes
         ]
         return self.sign * np.array([at.value for at in found]), self.sign * np.array(slopes), [at.fit for at in found]
+
+    def answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """The same for ascents that ask together; a fit that has nothing to start from starts from Model A."""
+        points, starts = np.array([p for p, _ in questions]), [fit or self.claim.model_a for _, fit in questions]
+        values, slopes, fits = self.values_and_gradients(points, starts)
+        return list(zip(values.tolist(), slopes, fits, strict=True))
 
     @property
     def has_slopes(self) -> bool:
@@ -85,7 +94,11 @@ class Problem:
         by_differences = self.claim.predictor.gradient == DIFFERENCES and isinstance(self.functional, OF_PREDICTIONS)
         return Status.DIFFERENCES if by_differences else Status.CONVERGED
 
-    def on_sample(self, rng: np.random.Generator) -> Problem:
+    def to_send(self) -> Problem:
+        """The same problem as far as another process needs it for ascents."""
+        return replace(self, along_line={}, known=Known(), ascended=None, n_jobs=1)
+
+    def on_sample(self, rng: np.random.Generator, people: int = SAMPLE) -> Problem:
         """The same problem on a sample of the rows, where there are many.
 
         Model B is fitted to all of them, but for the threshold of a two-valued attribute, which takes a pass over rows.
@@ -94,7 +107,7 @@ class Problem:
         if isinstance(self.functional, OfFrame):
             return self
         if self._n_looked_at > 2 * SAMPLE:
-            rows = sample(rows, SAMPLE, rng)
+            rows = sample(rows, people, rng)
         if isinstance(system, ThresholdSystem):
             system = system.on_sample(SAMPLE)
         if rows is claim.rows and system is claim.system:
@@ -124,6 +137,3 @@ class Solution:
     scan_p: Array
     n_points: int = 0  # correlations through whose values a surface was drawn; 0: none was
     met: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, q) ends of ascents and the best points known
-
-
-End = tuple[Array, float, Status]  # of one ascent: where, how high, and how it ended

@@ -19,20 +19,23 @@ import numpy as np
 from fairstress.claim.evaluate import evaluate
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
-from fairstress.search.box import climb_box
+from fairstress.parallel import in_parallel_about, n_cores
 from fairstress.search.causes import CauseSet
 from fairstress.search.corners import to_corners
 from fairstress.search.faces import to_faces
 from fairstress.search.interval import line, peaks
 from fairstress.search.pattern import FIRST, pattern_search
-from fairstress.search.problem import End, Problem, Solution
-from fairstress.search.sqp import climb
+from fairstress.search.problem import SAMPLE, End, Problem, Solution
 from fairstress.search.surface import climb_surface
+from fairstress.search.uphill import uphill, uphill_by_sample
 
 ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
 ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is tried
 ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
+FEW = 1024  # people in a sample that tells the hills of many pairs apart
+TRIED = 4  # times as many starts where there are so many
+HASTE = 1e-2  # gain of a step, relative to where it is, below which their first ascents end
 FINAL = 4  # ends on the sample that may be climbed again with all rows
 MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
@@ -59,7 +62,8 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         ends = peaks(problem, points, on_scan, on_sample=coarse is not problem)
     else:
         # of many rows a sample tells the hills apart, and the highest are climbed with all
-        coarse = problem.on_sample(rng) if problem.has_slopes else replace(problem.on_sample(rng), precision=ROUGH)
+        coarse = problem.on_sample(rng, SAMPLE if members.low.size <= ALL_SIGNS else FEW)
+        coarse = coarse if problem.has_slopes else replace(coarse, precision=ROUGH)
         points = members.scan(problem.scan, rng)
         on_scan = coarse.values(points)
         ends = _from_starts(coarse, points, on_scan, inherited, rng)
@@ -67,7 +71,7 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
     met = _met(ends, points, on_scan)
     if coarse is not problem:
-        ends = ends if members.low.size == 1 else _with_all_rows(problem, ends, inherited)
+        ends = ends if members.low.size == 1 else _with_all_rows(problem, coarse, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
@@ -119,7 +123,7 @@ def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.
     climbs = problem.has_slopes or not problem.claim.is_mixed
     if climbs and values[top] > problem.negligible:
         hills = _apart(problem, points, values, HILLS if problem.has_slopes else 1)
-        ascended = [_ascend(problem, points[i]) for i in hills if _near(values, i)]
+        ascended = _ascend(problem, points[[i for i in hills if _near(values, i)]])
     best = _climbed_on(problem, max([*ends, *ascended], key=lambda end: end[1]))
     agreeing = _agreeing([best, *ascended]) - 1
     found = _solution(problem, best, len(ascended), agreeing, (points[scanned], float(values[scanned])))
@@ -132,7 +136,7 @@ def _near(values: Array, i: int) -> bool:
     return bool(values[i] >= values.max() - NEAR * abs(values.max()))
 
 
-def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:
+def _with_all_rows(problem: Problem, coarse: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:
     """Climb the highest ends that differ, and smaller budgets' solutions, again, as long as they are near the best."""
     points, values = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
     chosen = np.array(
@@ -140,14 +144,17 @@ def _with_all_rows(problem: Problem, ends: Sequence[End], inherited: Sequence[Ar
     )
     values = problem.values(chosen)
     order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
+    near = chosen[[i for i in order if _near(values, int(i))]]
     if _goes_side_by_side(problem) and problem.members.low.size <= ALL_SIGNS:
-        return _ascend_all(problem, chosen[[i for i in order if _near(values, int(i))]])
+        return _ascend_all(problem, near)
+    if problem.has_slopes:
+        return _counted(problem, uphill_by_sample(problem, coarse, near))
     climbed: list[End] = []
     for i in order:
         best = max((end[1] for end in climbed), default=-np.inf)
         if climbed and values[i] < best - NEAR * abs(best):
             break
-        climbed.append(_ascend(problem, chosen[i]))
+        climbed += _ascend(problem, chosen[i][None])
     return climbed
 
 
@@ -156,39 +163,48 @@ def _climbed_on(problem: Problem, end: End) -> End:
     for _ in range(MORE):
         if end[2] is not Status.SEARCH_STEPS:
             break
-        end = _ascend(problem, end[0])
+        (end,) = _ascend(problem, end[0][None])
     return end
 
 
-def _ascend(problem: Problem, p: Array) -> End:
-    """One ascent, with derivatives where there are any."""
+def _ascend(problem: Problem, points: Array) -> list[End]:
+    """An ascent from each of several points (g, q), with derivatives where there are any."""
     if problem.has_slopes:
-        end = climb_box(problem, p) if problem.members.is_box else climb(problem, p)
-    else:
-        end = pattern_search(problem, p, FIRST if problem.precision >= ROUGH else 2 * ROUGH)
-    if problem.ascended:
-        problem.ascended()
-    return end
+        return _counted(problem, _uphill_in_processes(problem, points))
+    least = FIRST if problem.precision >= ROUGH else 2 * ROUGH
+    return _counted(problem, [pattern_search(problem, p, least) for p in points])
+
+
+def _uphill_in_processes(problem: Problem, points: Array) -> list[End]:
+    """The same ascents; of many pairs, which take long, in as many processes as the search may use."""
+    processes = min(n_cores(problem.n_jobs), len(points)) if problem.members.low.size > ALL_SIGNS else 1
+    if processes < 2:
+        return uphill(problem, points)
+    parts = np.array_split(points, processes)
+    return [*itertools.chain(*in_parallel_about(uphill, problem.to_send(), parts, processes))]
+
+
+def _counted(problem: Problem, ends: list[End]) -> list[End]:
+    """Tell whoever watches that some ascents have ended."""
+    for _ in ends:
+        if problem.ascended:
+            problem.ascended()
+    return ends
 
 
 def _ascend_all(problem: Problem, points: Array) -> list[End]:
-    """An ascent from each of several points; with derivatives, those that end in corners or faces side by side."""
+    """An ascent from each of several points; with derivatives, those that end in corners or faces before the others."""
     if not (_goes_side_by_side(problem) and len(points)):
-        return [_ascend(problem, p) for p in points]
+        return _ascend(problem, points)
     ways = to_corners(problem, points)
     left = [i for i, (_, end) in enumerate(ways) if end is None]
     if left and problem.members.low.size <= ALL_SIGNS:
         for i, way in zip(left, to_faces(problem, np.array([ways[i][0] for i in left])), strict=True):
             ways[i] = way
-    ends: list[End] = []
-    climbed: dict[bytes, End] = {}  # by where it went on from, which some share
-    for p, known in ways:
-        done = known or climbed.get(p.tobytes())
-        if done and problem.ascended:
-            problem.ascended()
-        climbed[p.tobytes()] = done or _ascend(problem, p)
-        ends.append(climbed[p.tobytes()])
-    return ends
+    going = {p.tobytes(): p for p, end in ways if end is None}  # some go on from the same point
+    climbed = dict(zip(going, _ascend(problem, np.array(list(going.values()))), strict=True))
+    _counted(problem, [end for _, end in ways if end])
+    return [end or climbed[p.tobytes()] for p, end in ways]
 
 
 def _goes_side_by_side(problem: Problem) -> bool:
@@ -217,9 +233,11 @@ def _from_starts(
     if values.max() <= problem.negligible:
         return [(points[int(values.argmax())], float(values.max()), Status.CONVERGED)]
     corners = [len(earlier) + i for i in _best_of_each_class(problem, signs, values[len(earlier) : len(own) - 1])]
-    order = [*dict.fromkeys([*range(0, len(earlier), 2), *_apart(problem, points, values, problem.starts), *corners])]
+    many = problem.members.low.size > ALL_SIGNS
+    highest = _apart(problem, points, values, problem.starts * (TRIED if many else 1))
+    order = [*dict.fromkeys([*range(0, len(earlier), 2), *highest, *corners])]
     climbed = [points[i] for i in order]
-    ends = _ascend_all(problem, points[order])
+    ends = (_ascend_best if many else _ascend_all)(problem, points[order])
     idle = 0
     for _ in range(ROUNDS):
         before = max(end[1] for end in ends)
@@ -233,6 +251,18 @@ def _from_starts(
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break
     return ends
+
+
+def _ascend_best(problem: Problem, points: Array) -> list[End]:
+    """Roughly ascend from each of many points, and to the end from where the highest of them have got to.
+
+    Of many pairs what a value is at a start tells nothing of how high its hill is.
+    """
+    rough = _ascend_all(replace(problem, precision=max(problem.precision, HASTE)), points)
+    ends, values = np.array([end[0] for end in rough]), np.array([end[1] for end in rough])
+    highest = _apart(problem, ends, values, problem.starts)
+    others = [end for i, end in enumerate(rough) if i not in highest]
+    return [*_ascend_all(problem, ends[highest]), *others]
 
 
 def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:
@@ -289,8 +319,8 @@ def _quadratic(problem: Problem) -> tuple[Array, Array]:
     """Gradient and Hessian (q, q) at the centre, by differences of exact gradients."""
     centre, q = problem.members.project(problem.members.centre()), problem.members.low.size
     h = 0.02 * float((problem.members.high - problem.members.low).max())
-    g = problem.value_and_gradient(centre)[1]
-    H = np.array([problem.value_and_gradient(centre + h * np.eye(q)[i])[1] - g for i in range(q)]) / h
+    g, *beside = problem.values_and_gradients(centre + h * np.vstack([np.zeros(q), np.eye(q)]))[1]
+    H = (np.array(beside) - g) / h
     return g, (H + H.T) / 2
 
 

@@ -1,4 +1,4 @@
-"""One ascent within a budget, with exact gradients and the constraints kept."""
+"""Ascents within a budget, with exact gradients and the constraints kept."""
 
 from __future__ import annotations
 
@@ -10,46 +10,44 @@ import numpy as np
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array
-from fairstress.model.fit import Fit
-from fairstress.search.problem import End, Problem
+from fairstress.search.ascents import AskedEnoughError, Loss, Tilt, together
+from fairstress.search.problem import Ask, End, Problem
 from fairstress.search.sets import CorrelationSet
 
 MAX_STEPS = 100
 
 
-def climb(problem: Problem, p: Array) -> End:
-    """Go uphill by quadratic programming on ``P = floor I + (1 - floor) Y Y'``, the rows of Y of length 1.
+def climb(problem: Problem, points: Array, tilts: Sequence[Tilt] = ()) -> list[End]:
+    """Go uphill from points (g, q) by quadratic programming on ``P = floor I + (1 - floor) Y Y'``.
 
-    Any such P keeps the eigenvalue floor, so that only the box and the zeros are left as constraints; and where
-    eigenvalues meet at the floor, as they do at extreme points, nothing is rough.
+    The rows of Y have length 1. Any such P keeps the eigenvalue floor, so that only the box and the zeros are left as
+    constraints; and where eigenvalues meet at the floor, as they do at extreme points, nothing is rough.
     """
+    return together(problem, points, _climb, tilts)
+
+
+def _climb(problem: Problem, p: Array, unit: float, ask: Ask) -> tuple[Array, Status]:
+    """Where one ascent ends, and how."""
     from scipy import optimize  # takes long to import, and only searches need it
 
     members = problem.members
     assert isinstance(members, CorrelationSet)  # other sets have a chart of their own
-    start = float(problem.values(p[None])[0])
-    chart, unit = _Chart(members), 1 / max(abs(start), 1e-300)
+    chart = _Chart(members)
     look = members.loosened()  # on the way the zeros need not hold yet, and without them P may not be definite
-
-    last: Fit | None = None
-
-    def loss(z: Array) -> tuple[float, Array]:
-        nonlocal last
-        value, g, last = problem.value_and_gradient(look.shrink(chart.point(z)), last)
-        return -unit * value, -unit * chart.pull_back(z, g)
-
-    result = optimize.minimize(  # type: ignore[call-overload]
-        loss,
-        chart.coordinates(0.99 * p + 0.01 * members.centre()),
-        jac=True,
-        method="SLSQP",
-        constraints=chart.constraints(),
-        options={"maxiter": MAX_STEPS, "ftol": problem.precision},
-    )
-    end = members.shrink(chart.point(result.x))
-    value = float(problem.values(end[None])[0])
+    loss = Loss(ask, lambda z: look.shrink(chart.point(z)), chart.pull_back, unit)
+    try:
+        result = optimize.minimize(  # type: ignore[call-overload]
+            loss,
+            chart.coordinates(0.99 * p + 0.01 * members.centre()),
+            jac=True,
+            method="SLSQP",
+            constraints=chart.constraints(),
+            options={"maxiter": MAX_STEPS, "ftol": problem.precision},
+        )
+    except AskedEnoughError:
+        return members.shrink(chart.point(loss.best[1])), Status.SEARCH_STEPS
     status = Status.SEARCH_STEPS if result.nit >= MAX_STEPS else Status.CONVERGED
-    return (end, value, status) if value > start else (p, start, status)
+    return members.shrink(chart.point(result.x)), status
 
 
 @dataclass(frozen=True, slots=True)
