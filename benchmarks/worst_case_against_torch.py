@@ -88,7 +88,7 @@ def one_ascent_each(audit: fs.Audit) -> tuple[np.ndarray, np.ndarray]:
         members = correlation_set(BUDGET, p_max, audit.graph, audit.variables)
         problem = Problem(audit.fitted.claim, members, CFU(), sign=1.0, starts=1, scan=1)
         start = members.project(np.full(len(members.pairs), 0.1 * p_max) if p is None else p)
-        taken, (p, value, _) = timed(lambda problem=problem, start=start: climb(problem, start))
+        taken, ((p, value, _),) = timed(lambda problem=problem, start=start: climb(problem, start[None]))
         seconds.append(taken)
         values.append(value)
     return np.array(seconds), np.array(values)
