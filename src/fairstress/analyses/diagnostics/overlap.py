@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy import spatial, special
+from scipy import special
 
 from fairstress.analyses.absorption import listed
 from fairstress.analyses.diagnostics.finding import OVERLAP, Diagnostic
@@ -95,6 +95,8 @@ def _is_unseen(fitted: Fitted, equation: Equation, x: Array, others: Array) -> A
 
 def _is_far(points: Array, others: Array) -> Array:
     """Whether the third nearest of other rows is further than it is for 99 % of these."""
+    from scipy import spatial  # takes long to import, and only diagnostics need it
+
     others = np.unique(others[:: len(others) // MOST_OTHERS + 1], axis=0)
     k = min(NEAR, len(others) - 1)
     if k < 1:  # no numbers, or all alike
