@@ -16,7 +16,7 @@ BASE = "import numpy, scipy.linalg, pandas"
 
 
 def seconds(code: str) -> float:
-    """Time an import in a fresh interpreter, whose own start does not count, of modules compiled before, as installed."""
+    """Time an import of modules compiled before, as installed ones are, in a fresh interpreter that has started."""
     timed = f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", timed]
