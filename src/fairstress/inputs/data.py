@@ -318,25 +318,18 @@ def read_table(
     )
     _check_confounded(coding, graph)
     features = _code_features(columns, feature_kinds, weight)
-    x = np.empty((weight.size, len(features)), order="F")
-    for j, feature in enumerate(features):
-        x[:, j] = feature.code(columns[feature.name])
-        _check_by_group(feature, coding, a, x[:, j], weight)
-        _check_near(feature.name, x[:, j])
     _check_near(coding.name, a)
     outcome_levels, y = _code_outcome(columns[graph.outcome], graph.outcome, weight, outcome_type)
     origin = float(weight @ y / weight.sum()) if centre_outcome and outcome_levels is None else 0.0
     y = y - origin
     scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
     kept, other = combinations(take_others(frame, others)) if others else (None, None)
-    first, row_of = distinct(a, x, other)
-    alike = Rows(a, coding.counterfactual(a), x, weight, y, y, other)  # with sums to come
-    if first is not row_of:
-        alike = alike.where(first)
-    index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
-    rows = gather_rows(alike, row_of, y, weight, keep_all=True)
     number = _protected_number(attribute[0], coding, weight)
     units = read_units(columns, number or graph.protected_columns, coding.codes, a, features)
+    # everyone's features have no name here: many people need them only until those who are alike are found
+    alike, row_of = _alike(coding, a, _coded(columns, features, coding, a, weight), weight, y, other)
+    index = frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(weight.size)
+    rows = gather_rows(alike, row_of, y, weight, keep_all=True)
     # a later assignment to the analyst's table must not reach the audit
     source = frame.copy(deep=False) if isinstance(frame, pd.DataFrame) else frame
     source = source if people.table_of is None else None
@@ -347,6 +340,34 @@ def read_table(
 # ---------------------------------------------------------------- coding
 
 
+def _coded(
+    columns: Mapping[str, nw.Series[Any]],
+    features: Sequence[FeatureCoding],
+    coding: ProtectedCoding,
+    a: Array,
+    weight: Array,
+) -> Array:
+    """Everyone's features (n, m)."""
+    x = np.empty((weight.size, len(features)), order="F")
+    for j, feature in enumerate(features):
+        x[:, j] = feature.code(columns[feature.name])
+        _check_by_group(feature, coding, a, x[:, j], weight)
+        _check_near(feature.name, x[:, j])
+    return x
+
+
+def _alike(
+    coding: ProtectedCoding, a: Array, x: Array, weight: Array, y: Array, other: Array | None
+) -> tuple[Rows, IntArray]:
+    """The distinct rows, with sums to come, and for everyone the number of theirs."""
+    first, row_of = distinct(a, x, other)
+    if first is row_of:
+        return Rows(a, coding.counterfactual(a), x, weight, y, y, other), row_of
+    own = a[first]
+    others = None if other is None else other[first]
+    return Rows(own, coding.counterfactual(own), x[first], weight[first], y[first], y[first], others), row_of
+
+
 def gather_rows(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_all: bool = False) -> Rows:
     """Add up weights and outcomes of the rows that are alike."""
     if keep_all and row_of.size == rows.size:  # each is one of a kind, in the table's order
@@ -354,8 +375,11 @@ def gather_rows(rows: Rows, row_of: IntArray, y: Array, weight: Array, *, keep_a
         if counts and y.size > MANY:
             return replace(rows, weight=weight, y=y, y_square=None)
         return replace(rows, weight=weight, y=y if counts else weight * y, y_square=weight * y**2)
-    parts = (weight, weight * y, weight * y**2)
-    sums = [np.bincount(row_of, values, minlength=rows.a.size).astype(float) for values in parts]
+
+    def added_up(values: Array) -> Array:
+        return np.bincount(row_of, values, minlength=rows.a.size).astype(float)
+
+    sums = added_up(weight), added_up(weight * y), added_up(weight * y**2)
     if keep_all:
         return replace(rows, weight=sums[0], y=sums[1], y_square=sums[2])
     return rows.with_outcome(*sums)
