@@ -53,6 +53,8 @@ def _seen_around(followed: WorstCase, searched: WorstCase) -> WorstCase:
         n_agreeing=searched.n_agreeing,
         scan_value=searched.scan_value,
         scan_correlation=searched.scan_correlation,
+        n_sampled=searched.n_sampled,
+        sample_difference=searched.sample_difference,
         met=searched.met,
     )
 

@@ -99,6 +99,8 @@ class WorstCase(Tabular):
     at_points: bool = False  # whether one pair was searched at some points only, people having several worlds
     protected_levels: int = 0  # of a protected attribute seen through thresholds
     n_points: int = 0  # correlations through whose values a surface was drawn to find it; 0: none was
+    n_sampled: int = 0  # rows in the sample on which the search looked around; 0: it looked at all
+    sample_difference: float | None = None  # of the value on that sample from the value, relative to it
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
     estimate: Estimate | None = None  # the value with its limits, where replicates were drawn
     met: Array = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)  # (k, m, m) other points of note
@@ -362,6 +364,8 @@ class Solver:
             reflects_threshold=problem.claim.has_threshold and bool(fit.correlation[0, 1:].any()),
             at_points=problem.claim.is_mixed,
             n_points=solution.n_points,
+            n_sampled=solution.n_sampled,
+            sample_difference=solution.sample_difference,
             protected_levels=problem.claim.protected_levels,
             met=members.matrix(solution.met),
             observed_factor=self._observed_factor(),

@@ -376,6 +376,8 @@ def _worst_case(worst: WorstCase) -> dict[str, Any]:
         "n_starts": worst.n_starts,
         "n_agreeing": worst.n_agreeing,
         "n_points": worst.n_points,
+        "n_sampled": worst.n_sampled,
+        "sample_difference": worst.sample_difference,
         "scan_cfu": worst.scan_value,
         "reflects_threshold": worst.reflects_threshold,
         "imputation_deviation": worst.imputation_deviation,

@@ -46,6 +46,7 @@ class Problem:
     known: Known = field(default_factory=Known)  # where values take long: those found so far
     ascended: Callable[[], None] | None = None  # called after each ascent
     n_jobs: int = 1  # processes for ascents of many pairs
+    n_sampled: int = 0  # rows in the sample that this looks at; 0: all of them
 
     def values(self, points: Array) -> Array:
         """``sign * functional`` at points (g, q)."""
@@ -108,12 +109,13 @@ class Problem:
             return self
         if self._n_looked_at > 2 * SAMPLE:
             rows = sample(rows, people, rng)
+        n_sampled = SAMPLE if rows is claim.rows else people
         if isinstance(system, ThresholdSystem):
             system = system.on_sample(SAMPLE)
         if rows is claim.rows and system is claim.system:
             return self
         coarse = claim.seen_through(system) if rows is claim.rows else replace(claim, rows=rows, system=system)
-        return replace(self, claim=coarse, precision=1e-3)
+        return replace(self, claim=coarse, precision=1e-3, n_sampled=n_sampled)
 
     @property
     def _n_looked_at(self) -> int:
@@ -136,4 +138,6 @@ class Solution:
     scan_value: float  # the best value on the scan, and where
     scan_p: Array
     n_points: int = 0  # correlations through whose values a surface was drawn; 0: none was
+    n_sampled: int = 0  # rows in the sample on which the search looked around; 0: it looked at all
+    sample_difference: float | None = None  # of the value on the sample from that on all rows, relative to it
     met: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, q) ends of ascents and the best points known

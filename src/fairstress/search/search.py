@@ -74,7 +74,15 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         ends = ends if members.low.size == 1 else _with_all_rows(problem, coarse, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
-    return replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
+    found = replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
+    return found if coarse is problem else _with_difference(found, problem, coarse)
+
+
+def _with_difference(found: Solution, problem: Problem, coarse: Problem) -> Solution:
+    """Say how far off the sample is where the search ended, since it decided which hills were climbed."""
+    value, on_sample = found.evaluation.value, problem.sign * float(coarse.values(found.p[None])[0])
+    relative = (on_sample - value) / abs(value) if abs(value) > max(problem.negligible, 0.0) else None
+    return replace(found, n_sampled=coarse.n_sampled, sample_difference=relative)
 
 
 def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:

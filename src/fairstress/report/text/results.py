@@ -115,14 +115,26 @@ def _searched(worst: WorstCase) -> str:
     """How it was sought."""
     if len(worst.pairs) == 1:
         points = "Points along the whole interval were compared."
-        return points if worst.at_points else "The whole interval was searched."
+        return points if worst.at_points else f"The whole interval was searched.{_looked_around(worst)}"
     agreeing = f"{worst.n_agreeing} of {worst.n_starts} ascents ended there or at an equal value"
     scan = f"the best of a scan of the whole set is {worst.scan_value:.4g}."
     if not worst.n_points:
-        return f"{agreeing}; {scan}"
+        return f"{agreeing}; {scan}{_looked_around(worst)}"
     surface = f"A smooth surface through the values at {worst.n_points} correlations showed where to look"
     climbed = worst.n_starts > 0 and worst.status in (Status.CONVERGED, Status.DIFFERENCES)
     return f"{surface}; {agreeing}." if climbed else f"{surface}."
+
+
+def _looked_around(worst: WorstCase) -> str:
+    """On which sample the search looked around, and how far off that is."""
+    if worst.sample_difference is None:
+        return ""
+    off = f"{abs(worst.sample_difference):.1%}".replace("%", " %")
+    way = "higher" if worst.sample_difference > 0 else "lower"
+    return (
+        f" The search looked around on a sample of {worst.n_sampled:,} rows, on which this value is {off} {way}, and "
+        "climbed the highest hills with all rows."
+    )
 
 
 def _precision(worst: WorstCase) -> list[str]:
