@@ -43,7 +43,7 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.analyses.written import worst_people, write_people
+from fairstress.analyses.written import Where, some_people, worst_people, write_people
 from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
@@ -751,7 +751,12 @@ class Audit:
         return name_model(model_b(claim, self._read(correlation), carried=True), claim.design, self.fitted.table)
 
     def counterfactuals(
-        self, correlation: Correlation, *, to: str | Path | None = None, worst: int | None = None
+        self,
+        correlation: Correlation,
+        *,
+        to: str | Path | None = None,
+        worst: int | None = None,
+        where: Where = None,
     ) -> pd.DataFrame | None:
         """Everyone's features had their protected attribute been another, under Model B, in the table's units.
 
@@ -770,6 +775,10 @@ class Audit:
         worst
             Give only so many rows, those whose prediction changes most, worst first, with predictions, CFU and the
             place in the data (``row``) beside the features; of everyone, also where the data are not in memory.
+        where
+            Give, or write, only the rows that this function picks: of a frame with the same columns, ``factual`` and
+            ``counterfactual`` predictions and ``cfu`` among them, to one truth value a row. Large data are shown to it
+            batch by batch. Default everyone.
 
         Examples
         --------
@@ -778,17 +787,22 @@ class Audit:
         >>> audit = fs.Audit.fit(fs.datasets.law_school(), graph, max_degree=1)
         >>> audit.counterfactuals({("race", "lsat"): 0.2}).round(1).head(1).to_dict("records")
         [{'race': 'non-White', 'ugpa': 2.9, 'lsat': 32.4}]
+        >>> low = audit.counterfactuals({("race", "lsat"): 0.2}, where=lambda people: people["counterfactual"] < -0.7)
+        >>> len(low)
+        5
         """
         claim, table = self.fitted.claim, self.fitted.table
         if to is not None:
             check_target(to, "counterfactuals")
             if worst is not None:
                 raise SettingError("both to and worst are given: give to for a file of everyone, or worst for a frame")
-            write_people(self.fitted, model_b(claim, self._read(correlation)), to)
+            write_people(self.fitted, model_b(claim, self._read(correlation)), to, where)
             return None
         if worst is not None:
             count = arguments.whole_number(worst, "worst")
-            return worst_people(self.fitted, model_b(claim, self._read(correlation)), count)
+            return worst_people(self.fitted, model_b(claim, self._read(correlation)), count, where)
+        if where is not None:
+            return some_people(self.fitted, model_b(claim, self._read(correlation)), where)
         table.check_held("a frame of everyone", WRITTEN)
         fit = model_b(claim, self._read(correlation))
         return counterfactual_frame(table, self.fitted.whole.counterfactual_rows(fit))

@@ -268,6 +268,38 @@ def test_the_worst_of_everyone_are_the_first_of_all_when_sorted(frame, folder, s
         audit.counterfactuals(P, worst=3, to=tmp_path / "some.parquet")
 
 
+@pytest.mark.parametrize("kind", ["memory", "stream"])
+def test_people_are_picked_by_a_function_in_a_frame_a_file_and_among_the_worst(frame, folder, small, tmp_path, kind):
+    audit = fs.Audit.fit(frame if kind == "memory" else folder, GRAPH, **GIVEN)
+    audit.counterfactuals(P, to=tmp_path / "all.parquet")
+    everyone = pd.read_parquet(tmp_path / "all.parquet")
+    expected = everyone[everyone["x"] > 1].reset_index(drop=True)
+    assert 0 < len(expected) < len(everyone)
+    pd.testing.assert_frame_equal(audit.counterfactuals(P, where=lambda people: people["x"] > 1), expected)
+    audit.counterfactuals(P, to=tmp_path / "some.parquet", where=lambda people: people["x"] > 1)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "some.parquet"), expected)
+    worst = audit.counterfactuals(P, worst=3, where=lambda people: people["x"] > 1)
+    assert worst["cfu"].tolist() == sorted(expected["cfu"], reverse=True)[:3]
+    nobody = audit.counterfactuals(P, where=lambda people: people["cfu"] < 0)
+    assert (len(nobody), list(nobody)) == (0, list(everyone))
+    audit.counterfactuals(P, to=tmp_path / "nobody.parquet", where=lambda people: people["cfu"] < 0)
+    assert len(pd.read_parquet(tmp_path / "nobody.parquet")) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (3, "where is 3: give a function of the frame"),
+        (lambda people: people["nix"], r"where failed on the frame \(KeyError: 'nix'\).*'row', 'a', .*'cfu'"),
+        (lambda people: people["cfu"], "where gives an array of float64"),
+        (lambda people: [True], r"shape \(1,\) for 5,000 rows: give one truth value a row"),
+    ],
+)
+def test_a_function_that_picks_nobody_in_particular_is_refused(frame, where, said):
+    with pytest.raises(fs.SettingError, match=said):
+        fs.Audit.fit(frame, GRAPH, **GIVEN).counterfactuals(P, where=where)
+
+
 def test_less_memory_makes_smaller_batches_and_the_same_numbers(folder, small, monkeypatch):
     monkeypatch.setattr(streamed, "PIECE", 4096)
     sizes, pieces = [], Stream.pieces

@@ -1,28 +1,32 @@
-"""Everyone in both worlds, batch by batch: written to a file, or the worst of them kept."""
+"""Everyone in both worlds, batch by batch: written to a file, or some of them kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairstress.claim.build import Fitted
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import predictions
-from fairstress.errors import SettingError
+from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Rows
 from fairstress.inputs.streamed import Batches
 from fairstress.inputs.streams import PIECE
 from fairstress.model.fit import Fit
 from fairstress.saving import whole_file
 
+Where = Callable[[pd.DataFrame], Any] | None  # of a frame to one truth value for each of its rows; None: all
+
 COLUMNS = ("row", "factual", "counterfactual", "cfu")  # beside the protected attribute and the features
 
 
-def write_people(fitted: Fitted, fit: Fit, to: str | Path) -> None:
+def write_people(fitted: Fitted, fit: Fit, to: str | Path, where: Where = None) -> None:
     """Write everyone's counterfactual features under one version of Model B, with predictions and CFU, to Parquet.
 
     One row for each person and value that they are moved to; ``row`` is the person's place in the data. Where people
@@ -36,19 +40,45 @@ def write_people(fitted: Fitted, fit: Fit, to: str | Path) -> None:
     writer = None
     with whole_file(to, "counterfactuals") as path:
         for frame in _frames(fitted, fit):
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+            table = pa.Table.from_pandas(frame, preserve_index=False).filter(_is_kept(frame, where))
             writer = writer or pq.ParquetWriter(path, table.schema)
             writer.write_table(table.cast(writer.schema))
         if writer is not None:
             writer.close()
 
 
-def worst_people(fitted: Fitted, fit: Fit, count: int) -> pd.DataFrame:
+def worst_people(fitted: Fitted, fit: Fit, count: int, where: Where = None) -> pd.DataFrame:
     """The same rows of those whose CFU is largest, worst first; of equals those who come first in the data."""
     found = pd.DataFrame()
     for frame in _frames(fitted, fit):
-        found = pd.concat([found, frame], ignore_index=True).nlargest(count, "cfu")
+        found = pd.concat([found, frame[_is_kept(frame, where)]], ignore_index=True).nlargest(count, "cfu")
     return found.reset_index(drop=True)
+
+
+def some_people(fitted: Fitted, fit: Fit, where: Where) -> pd.DataFrame:
+    """The same rows of those whom a function picks, in the order of the data."""
+    return pd.concat([frame[_is_kept(frame, where)] for frame in _frames(fitted, fit)], ignore_index=True)
+
+
+def _is_kept(frame: pd.DataFrame, where: Where) -> NDArray[np.bool_]:
+    """Whether a function picks each row of a frame."""
+    if where is None:
+        return np.ones(len(frame), dtype=bool)
+    if not callable(where):
+        raise SettingError(f"where is {show(where)}: give a function of the frame to one truth value a row")
+    try:
+        kept = np.asarray(where(frame.copy()))
+    except Exception as problem:  # the analyst's function may fail in any way
+        raise SettingError(
+            f"where failed on the frame ({describe_error(problem)}): give a function of its columns "
+            f"{', '.join(map(repr, frame.columns))} to one truth value a row"
+        ) from problem
+    if kept.dtype != bool or kept.shape != (len(frame),):
+        raise SettingError(
+            f"where gives an array of {kept.dtype} and shape {kept.shape} for {len(frame):,} rows: give one truth "
+            "value a row, such as people['cfu'] > 0.1"
+        )
+    return kept
 
 
 def _frames(fitted: Fitted, fit: Fit) -> Iterator[pd.DataFrame]:
