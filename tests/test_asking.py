@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from threading import Lock
 
 import pytest
 
@@ -77,9 +78,9 @@ def test_an_error_comes_up_where_the_answer_is_wanted(ready):
             answer()
 
 
-@pytest.mark.parametrize("about", ["about", lambda: None])  # what cannot be sent stays here
-def test_one_process_answers_everything(about):
-    with Questions(about, 2 if callable(about) else 1, Steps(0)) as questions:
+@pytest.mark.parametrize(("about", "processes"), [("about", 1), (Lock(), 2)])  # what cannot be sent stays here
+def test_one_process_answers_everything(about, processes):
+    with Questions(about, processes, Steps(0)) as questions:
         with pytest.warns(FairstressWarning):
             assert questions.ask(process, "more")() == os.getpid()
         assert not questions.are_shared

@@ -16,9 +16,8 @@ from functools import partial
 from threading import Lock, RLock
 from typing import Any, Generic, TypeVar
 
-from fairstress.parallel import n_cores, opened, pickled
+from fairstress.parallel import heard, n_cores, pickled
 from fairstress.progress import Steps
-from fairstress.summing import in_one_thread
 
 T = TypeVar("T")
 
@@ -105,12 +104,12 @@ class Questions:
     def _received(self, answer: Answer[Any]) -> Any:
         """What another process found, with its steps and warnings; found here where that went wrong, however."""
         try:
-            found, done, heard = answer._sent.result()
+            found, done, told = answer._sent.result()
         except Exception:
             return answer.work(self._steps)
         for _ in range(done):
             self._steps()
-        for message in heard:
+        for message in told:
             warnings.warn(message, stacklevel=4)
         return found
 
@@ -205,10 +204,6 @@ def _prepare() -> None:
 
 def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:
     """An answer, how many steps it took, and the warnings on the way."""
-    from fairstress.threads import one_thread  # takes long to import, and processes are started before all else
-
     steps = Steps(0)
-    with warnings.catch_warnings(record=True) as heard, one_thread:
-        warnings.simplefilter("always")
-        found = in_one_thread(lambda about: question(about, *more, steps), opened(content))
-    return found, steps.done, [one.message for one in heard if isinstance(one.message, Warning)]
+    found, told = heard(lambda about: question(about, *more, steps), content)
+    return found, steps.done, told

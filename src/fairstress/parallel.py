@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pickle import PicklingError
 from typing import Any, TypeVar
@@ -51,13 +52,26 @@ def in_parallel_about(function: Callable[[Any, S], T], about: Any, items: Sequen
     content = b"" if n_cores(n_jobs) == 1 or len(items) < 2 or shares_cores() else pickled(about)
     if not content:
         return [function(about, item) for item in items]
-    return in_parallel(functools.partial(_asked, function, content), items, n_jobs)
+    try:
+        answers = in_parallel(functools.partial(_asked, function, content), items, n_jobs)
+    except UnopenedError:
+        return [function(about, item) for item in items]
+    for _, told in answers:
+        for message in told:
+            warnings.warn(message, stacklevel=2)
+    return [found for found, _ in answers]
+
+
+class UnopenedError(Exception):
+    """Another process cannot open what was sent, as where a predictor's class stands in a file that it cannot find."""
 
 
 def pickled(about: Any) -> bytes:
-    """What work is about as other processes receive it; nothing where it cannot be sent."""
+    """What work is about as other processes receive it, with what a script defines; nothing where it cannot be sent."""
+    import cloudpickle  # only several processes need it
+
     try:
-        content = pickle.dumps(about, protocol=5)
+        content: bytes = cloudpickle.dumps(about, protocol=5)
     except Exception:
         return b""
     return content if len(content) <= MOST_BYTES else b""
@@ -69,8 +83,22 @@ def opened(content: bytes) -> Any:
     return pickle.loads(content)
 
 
-def _asked(function: Callable[[Any, S], T], content: bytes, item: S) -> T:
-    return function(opened(content), item)
+def heard(work: Callable[[Any], T], content: bytes) -> tuple[T, list[Warning]]:
+    """What some work in a process of its own finds, with linear algebra in one thread, and the warnings on the way."""
+    from fairstress.threads import one_thread  # takes long to import, and processes are started before all else
+
+    try:
+        about = opened(content)
+    except Exception as problem:  # whatever modules and classes do when they are imported
+        raise UnopenedError(describe_error(problem)) from None
+    with warnings.catch_warnings(record=True) as told, one_thread:
+        warnings.simplefilter("always")
+        found = in_one_thread(work, about)
+    return found, [one.message for one in told if isinstance(one.message, Warning)]
+
+
+def _asked(function: Callable[[Any, S], T], content: bytes, item: S) -> tuple[T, list[Warning]]:
+    return heard(lambda about: function(about, item), content)
 
 
 def _one_by_one(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:

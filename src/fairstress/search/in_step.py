@@ -58,14 +58,16 @@ def in_step(ways: Sequence[Callable[[Callable[[Q], A]], T]], answer: Callable[[l
     heard: SimpleQueue[_Way[Q, A, T]] = SimpleQueue()
     all_ = [_Way(way, heard) for way in ways]
     threads = [Thread(target=copy_context().run, args=(way.run,), daemon=True) for way in all_]
-    for thread in threads:
-        thread.start()
+    started: list[Thread] = []
     try:
+        for thread in threads:
+            thread.start()
+            started.append(thread)
         _answer_all(all_, heard, answer)
     finally:  # those who still wait, after an error or an interruption, end too
         for way in all_:
             way.answers.put(_EndError())
-        for thread in threads:
+        for thread in started:
             thread.join()
     return [way.found[0] for way in all_]
 
