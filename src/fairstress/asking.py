@@ -104,12 +104,12 @@ class Questions:
     def _received(self, answer: Answer[Any]) -> Any:
         """What another process found, with its steps and warnings; found here where that went wrong, however."""
         try:
-            found, done, told = answer._sent.result()
+            found, done, caught = answer._sent.result()
         except Exception:
             return answer.work(self._steps)
         for _ in range(done):
             self._steps()
-        for message in told:
+        for message in caught:
             warnings.warn(message, stacklevel=4)
         return found
 
@@ -205,5 +205,5 @@ def _prepare() -> None:
 def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:
     """An answer, how many steps it took, and the warnings on the way."""
     steps = Steps(0)
-    found, told = heard(lambda about: question(about, *more, steps), content)
-    return found, steps.done, told
+    found, caught = heard(lambda about: question(about, *more, steps), content)
+    return found, steps.done, caught

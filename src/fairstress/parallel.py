@@ -56,8 +56,8 @@ def in_parallel_about(function: Callable[[Any, S], T], about: Any, items: Sequen
         answers = in_parallel(functools.partial(_asked, function, content), items, n_jobs)
     except UnopenedError:
         return [function(about, item) for item in items]
-    for _, told in answers:
-        for message in told:
+    for _, caught in answers:
+        for message in caught:
             warnings.warn(message, stacklevel=2)
     return [found for found, _ in answers]
 
@@ -91,10 +91,10 @@ def heard(work: Callable[[Any], T], content: bytes) -> tuple[T, list[Warning]]:
         about = opened(content)
     except Exception as problem:  # whatever modules and classes do when they are imported
         raise UnopenedError(describe_error(problem)) from None
-    with warnings.catch_warnings(record=True) as told, one_thread:
+    with warnings.catch_warnings(record=True) as caught, one_thread:
         warnings.simplefilter("always")
         found = in_one_thread(work, about)
-    return found, [one.message for one in told if isinstance(one.message, Warning)]
+    return found, [one.message for one in caught if isinstance(one.message, Warning)]
 
 
 def _asked(function: Callable[[Any, S], T], content: bytes, item: S) -> tuple[T, list[Warning]]:
