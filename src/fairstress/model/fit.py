@@ -204,8 +204,10 @@ def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    sides = zip(*(fit_many(system, P, t) for t in (start, *starts, *other_minima(system))), strict=True)
-    return [_best_at(one, fits, system.moments.n) for one, fits in zip(P, sides, strict=True)]
+    sides = np.stack([np.broadcast_to(t, start.shape) for t in (start, *starts, *other_minima(system))], axis=1)
+    k = sides.shape[1]
+    found = fit_many(system, np.repeat(P, k, axis=0), sides.reshape(-1, sides.shape[2]))
+    return [_best_at(one, found[i * k : (i + 1) * k], system.moments.n) for i, one in enumerate(P)]
 
 
 def _best_at(P: Array, fits: Sequence[Fit], n: float) -> Fit:

@@ -6,7 +6,7 @@ lambda_min is kept, a smooth function of the point as long as it is the only eig
 slopes between points of the floor: ``H + nu lambda''`` itself would be a small difference of large numbers where CFU
 bends sharply towards the floor. Exact gradients are asked for side by side, as the points that ascents
 try are: many at once cost little more than one. Off the floor what a move shows of the curvature corrects it by the
-symmetric update of rank one, so that it is made once. An ascent that does not settle on a maximum is left to `climb`.
+symmetric update of rank one, so that it is made once; along the floor it serves until the next long move. An ascent that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ REACH = 0.25  # the longest move of a correlation or loading at first
 LONGER, SHORTER = 2, 4  # times as long, or as short: the next move after one that led uphill, or downhill
 SHORTEST = 1e-10  # a move that is not worth while
 FLAT = 0.1  # of the precision that is asked for: a gain so small that the move which promises it is the last
+STILL = 0.02  # of the box's width: a move along the floor after which the curvature may be what it was
+HALF = (0.45, 0.55)  # of what the slope promised: what such a move has gained if the curvature was right
+ALIKE = 0.2  # how far directions may be turned for it to stay so
 NEAR = 0.05  # of the box's width: an ascent that comes as near to a higher one goes on as that one
 EVEN = 1e-12  # of the largest curvature or slope: a curvature below this is none
 FAINT = 1e-8  # of the largest that it can be: a part of what a step shows that corrects nothing
@@ -50,28 +53,38 @@ class _Ascent:
     value: float
     slope: Array  # (q,)
     fit: Fit  # Model B there, from which fits nearby set out
-    bend: tuple[Array, Array] | None = None  # directions (q, k) off the floor, and the curvature (k, k) along them
+    bend: tuple[Array, Array] | None = None  # directions (q, k), and the curvature (k, k) along them
+    on_floor: bool = False  # where that was seen: CFU bends the more the nearer the floor is
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
     joined: int | None = None  # the higher ascent that it came near to, and goes on as
 
 
-def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
-    """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there."""
+def to_faces(problem: Problem, starts: Array, known: Sequence[End] = ()) -> list[tuple[Array, End | None]]:
+    """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there.
+
+    One that comes near a known end which is higher ends there.
+    """
     values, slopes, fits = problem.values_and_gradients(starts)
-    all_ = [_Ascent(*one) for one in zip(starts, values.tolist(), slopes, fits, strict=True)]
+    own = [_Ascent(*one) for one in zip(starts, values.tolist(), slopes, fits, strict=True)]
+    all_ = own + [_at_end(problem, p, value) for p, value, status in known if status is Status.CONVERGED]
     for _ in range(MOVES):
         moves = _moves(problem, [one for one in all_ if one.going])
         if not moves:
             break
         _make(problem, moves)
         _join(problem, all_)
-    ended = [one for one in all_ if one.ended]
+    ended = [one for one in own if one.ended]
     if ended:  # as they are without where an ascent came from
         for one, value in zip(ended, problem.values(np.array([one.p for one in ended])).tolist(), strict=True):
             one.value = value
-    return [_outcome(_leader(all_, one)) for one in all_]
+    return [_outcome(_leader(all_, one)) for one in own]
+
+
+def _at_end(problem: Problem, p: Array, value: float) -> _Ascent:
+    """An ascent that has ended before."""
+    return _Ascent(p, value, np.zeros_like(p), problem.claim.model_a, going=False, ended=True)
 
 
 def _outcome(one: _Ascent) -> tuple[Array, End | None]:
@@ -170,7 +183,6 @@ class _Move:
     ascent: _Ascent
     target: Array  # (q,)
     promised: float  # what the slope promises
-    is_off_floor: bool  # where it sets out
 
 
 def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
@@ -189,13 +201,16 @@ def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
             one.p = target[0]
         elif target is not None:
             one.going = True
-            moves.append(_Move(one, *target, is_off_floor=not face.on_floor))
+            moves.append(_Move(one, *target))
     return moves
 
 
 def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
     """(k, k) second derivatives along the directions in which each ascent can go."""
-    new = [(one, face) for one, face in held if not (one.bend and np.array_equal(one.bend[0], face.directions))]
+    for one, face in held:
+        one.bend = _turned(one.bend, face.directions) if one.on_floor == face.on_floor else None
+        one.on_floor = face.on_floor
+    new = [(one, face) for one, face in held if one.bend is None]
     beside = [_aside(problem.members, one.p, face, d) for one, face in new for d in face.directions.T]
     starts = [one.fit for one, face in new for _ in face.directions.T]
     slopes = problem.values_and_gradients(np.array(beside), starts)[1] if beside else ()
@@ -205,6 +220,16 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
         H = np.array(own).reshape(-1, one.p.size) @ face.directions / face.aside
         one.bend = face.directions, (H + H.T) / 2
     return [one.bend[1] for one, _ in held if one.bend is not None]
+
+
+def _turned(bend: tuple[Array, Array] | None, directions: Array) -> tuple[Array, Array] | None:
+    """The curvature along other directions (q, k); None where these lead aside."""
+    if bend is None:
+        return None
+    turn = bend[0].T @ directions
+    if np.abs(directions - bend[0] @ turn).max(initial=0.0) > ALIKE:
+        return None
+    return directions, turn.T @ bend[1] @ turn
 
 
 def _aside(members: Members, p: Array, face: _Face, d: Array) -> Array:
@@ -312,6 +337,7 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     """Move all ascents; one that would not gain by it stays, and moves less far next."""
     targets, starts = np.array([move.target for move in moves]), [move.ascent.fit for move in moves]
     values, slopes, fits = problem.values_and_gradients(targets, starts)
+    width = float((problem.members.high - problem.members.low).max())
     for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
@@ -319,5 +345,8 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
             one.going = one.reach > SHORTEST
             continue
         one.reach = max(one.reach, LONGER * length)
-        one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope) if move.is_off_floor else None
+        if not one.on_floor:
+            one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope)
+        elif length > STILL * width or not HALF[0] <= (value - one.value) / move.promised <= HALF[1]:
+            one.bend = None
         one.p, one.value, one.slope, one.fit = move.target, value, slope, fit
