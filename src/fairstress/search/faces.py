@@ -4,9 +4,10 @@ Newton's method in the coordinates that are free and, where uphill leads through
 lambda_min is kept, a smooth function of the point as long as it is the only eigenvalue so small: with the multiplier
 ``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor. Curvatures are differences of such
 slopes between points of the floor: ``H + nu lambda''`` itself would be a small difference of large numbers where CFU
-bends sharply towards the floor. Exact gradients are asked for side by side, as the points that ascents
-try are: many at once cost little more than one. Off the floor what a move shows of the curvature corrects it by the
-symmetric update of rank one, so that it is made once; along the floor it serves until the next long move. An ascent that does not settle on a maximum is left to `climb`.
+bends sharply towards the floor. Exact gradients are asked for side by side, as the points that ascents try are: many at
+once cost little more than one. Off the floor what a move shows of the curvature corrects it by the symmetric update of
+rank one, so that it is made once; along the floor it serves as long as short moves gain what it promises. An ascent
+that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations

@@ -156,8 +156,8 @@ class CorrelationSet:
                     j, k = self.pairs[i]
                     turn[k] = turn[k] or turn[j] * signs[i]
                     turn[j] = turn[j] or turn[k] * signs[i]
-        j, k = _ends(self.pairs)
-        return tuple((signs * turn[j] * turn[k]).tolist())
+        first, second = _ends(self.pairs)
+        return tuple((signs * turn[first] * turn[second]).tolist())
 
     def scan(self, count: int, rng: np.random.Generator) -> Array:
         """Points (count, q) spread over the whole set.
