@@ -204,7 +204,7 @@ def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    sides = np.stack([np.broadcast_to(t, start.shape) for t in (start, *starts, *other_minima(system))], axis=1)
+    sides = np.stack([np.broadcast_to(t, P.shape[:2]) for t in (start, *starts, *other_minima(system))], axis=1)
     k = sides.shape[1]
     found = fit_many(system, np.repeat(P, k, axis=0), sides.reshape(-1, sides.shape[2]))
     return [_best_at(one, found[i * k : (i + 1) * k], system.moments.n) for i, one in enumerate(P)]
