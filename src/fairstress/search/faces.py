@@ -209,8 +209,7 @@ def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
 def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
     """(k, k) second derivatives along the directions in which each ascent can go."""
     for one, face in held:
-        one.bend = _turned(one.bend, face.directions) if one.on_floor == face.on_floor else None
-        one.on_floor = face.on_floor
+        one.bend, one.on_floor = _known(one, face), face.on_floor
     new = [(one, face) for one, face in held if one.bend is None]
     beside = [_aside(problem.members, one.p, face, d) for one, face in new for d in face.directions.T]
     starts = [one.fit for one, face in new for _ in face.directions.T]
@@ -223,14 +222,18 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
     return [one.bend[1] for one, _ in held if one.bend is not None]
 
 
-def _turned(bend: tuple[Array, Array] | None, directions: Array) -> tuple[Array, Array] | None:
-    """The curvature along other directions (q, k); None where these lead aside."""
-    if bend is None:
+def _known(one: _Ascent, face: _Face) -> tuple[Array, Array] | None:
+    """The curvature along the directions of a face as far as it is known: along the floor these turn from move to move.
+
+    None where the last face was another.
+    """
+    if one.bend is None or one.on_floor != face.on_floor or one.bend[0].shape != face.directions.shape:
         return None
-    turn = bend[0].T @ directions
-    if np.abs(directions - bend[0] @ turn).max(initial=0.0) > ALIKE:
+    turn = one.bend[0].T @ face.directions
+    most = ALIKE if face.on_floor else 0.0
+    if np.abs(face.directions - one.bend[0] @ turn).max(initial=0.0) > most:
         return None
-    return directions, turn.T @ bend[1] @ turn
+    return face.directions, turn.T @ one.bend[1] @ turn
 
 
 def _aside(members: Members, p: Array, face: _Face, d: Array) -> Array:
