@@ -7,6 +7,7 @@ import fairstress as fs
 from fairstress.analyses.curve import comparing
 from fairstress.analyses.worst_case import Solver
 from fairstress.budgets import SingleCause
+from fairstress.errors import Status
 from fairstress.search import faces
 from fairstress.search.faces import to_faces
 from fairstress.search.search import _ascend_all
@@ -73,7 +74,8 @@ def test_slopes_vanish_between_limits_and_lead_out_at_them(fitted, p_max):
     assert inside  # else all would be corners
 
 
-def test_maxima_along_the_eigenvalue_floor_are_reached_too():
+@pytest.fixture(scope="module")
+def along_floor():
     """Two pairs of three lie between their limits, where P is nearly singular: CFU grows towards the floor."""
     graph = fs.CausalGraph.parse(
         "a -> x; x -> z; a -> v; z -> v; x <-> z; x <-> v; z <-> v", protected="a", outcome="y"
@@ -82,7 +84,11 @@ def test_maxima_along_the_eigenvalue_floor_are_reached_too():
     given = {"degrees": dict.fromkeys("xzv", 1), "penalty": 0, "predictor_degree": 1, "random_state": 0}
     fitted = fs.Audit.fit(frame, graph, **given).fitted
     (problem,) = Solver.of(fitted, fs.Pairwise(min_eigenvalue=0.02), None, None).problems(0.9)
-    on_floor = 0
+    return problem
+
+
+def test_maxima_along_the_eigenvalue_floor_are_reached_too(along_floor):
+    problem, on_floor = along_floor, 0
     for p, value, given in tops_of(problem, 12):
         slope, holds = slope_along(problem.members, p, given)
         between = (p > problem.members.low) & (p < problem.members.high)
@@ -91,6 +97,31 @@ def test_maxima_along_the_eigenvalue_floor_are_reached_too():
         assert np.abs(slope[between]).max() < 1e-5 * np.abs(given).max()
         assert climb(problem, p[None])[0][1] <= value + 1e-7 * abs(value)
     assert on_floor
+
+
+def test_curvature_along_the_floor_is_that_of_values_along_it(along_floor):
+    """At a maximum, by second differences of values at points drawn back to the floor."""
+    members, h, seen = along_floor.members, 3e-3, 0
+    for p, value, slope in tops_of(along_floor, 12):
+        face = faces._face(members, p, slope)
+        if not face.on_floor:
+            continue
+        fit = along_floor.value_and_gradient(p)[2]
+        (H,) = faces._curvatures(along_floor, [(faces._Ascent(p, value, slope, fit), face)])
+        for d, bend in zip(face.directions.T, np.diag(H), strict=True):
+            beside = np.array([faces._raised(members, p + s * h * d, face.free) for s in (-1, 1)])
+            assert bend == pytest.approx((along_floor.values(beside) - value).sum() / h**2, rel=0.05)
+            seen += 1
+    assert seen
+
+
+def test_an_ascent_that_comes_near_a_known_end_goes_no_further(along_floor):
+    top, value, _ = max(tops_of(along_floor, 12), key=lambda top: top[1])
+    start = along_floor.members.shrink(0.97 * top)
+    ((p, end),) = to_faces(along_floor, start[None], [(top, float(value), Status.CONVERGED)])
+    assert p is end[0] is top
+    ((p, end),) = to_faces(along_floor, start[None])
+    np.testing.assert_allclose(end[0], top, atol=1e-4)
 
 
 def test_many_ascents_and_each_alone_end_as_high(fitted):

@@ -9,6 +9,7 @@ import fairstress as fs
 from fairstress.analyses.worst_case import Solver
 from fairstress.errors import Status
 from fairstress.search import ascents, search
+from fairstress.search import uphill as by_sample
 from fairstress.search.ascents import Loss, Tilt
 from fairstress.search.search import ALL_SIGNS
 from fairstress.search.uphill import uphill, uphill_by_sample
@@ -137,3 +138,17 @@ def test_ascents_of_what_is_too_large_for_other_processes_are_made_in_one(audit,
     starts = starts_of(problem, 2)
     ends, alone = search._ascend(problem, starts), uphill(problem, starts)
     assert [end[1] for end in ends] == [end[1] for end in alone]
+
+
+def test_ascents_are_let_go_that_are_far_behind_or_beside_the_highest_and_no_others(audit):
+    problem = problem_of(audit, 0.6)
+    q = problem.members.low.size
+    ways = {
+        "highest": (0.5, 2.0, 0.0),
+        "far behind": (-0.5, 1.0, 0.01),
+        "behind but gaining": (-0.4, 1.0, 0.2),
+        "on the same hill": (0.49, 1.99, 0.1),
+    }
+    all_ = [by_sample._Ascent(np.full(q, p), value, np.zeros(q), gain=gain) for p, value, gain in ways.values()]
+    by_sample._let_go(problem, all_)
+    assert [one.is_let_go for one in all_] == [False, True, False, True]

@@ -69,7 +69,7 @@ class _Group:
     key: tuple[float, ...]
     rows: Rows  # (k,) nodes
     Q: Array  # (t, k) directions of the space in which people differ
-    R: Array  # (k, k) the nodes along these
+    turned: Array  # (k, t) what makes every l of the basis: with R (k, k), the nodes along Q, ``R^-1 Q'``
 
     @classmethod
     def of(cls, key: tuple[float, ...], space: _Space, rows: Rows) -> _Group:
@@ -80,17 +80,15 @@ class _Group:
         Q, R, places = decomposed
         size = np.abs(np.diag(R))
         k = int((size > RANK * size[0]).sum())
-        return cls(key, rows.where(places[:k]), Q[:, :k], R[:k, :k])
+        turned = np.asarray(linalg.solve_triangular(R[:k, :k], Q[:, :k].T, check_finite=False))
+        return cls(key, rows.where(places[:k]), Q[:, :k], turned)
 
     def functions(self, F: Array) -> Array:
         """(k, r) every l at people for whom the basis is F (t, r); NaN where the space misses them."""
-        from scipy import linalg
-
-        along = self.Q.T @ F
-        values = np.asarray(linalg.solve_triangular(self.R, along, check_finite=False))
-        missed = np.abs(values).max(axis=0, initial=0.0) > LARGEST
+        values = np.asarray(self.turned @ F)
+        missed = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0)) > LARGEST
         if self.Q.shape[0] > self.Q.shape[1]:  # in other directions nobody among those looked at differs
-            missed |= np.abs(F - self.Q @ along).max(axis=0, initial=0.0) > TOLERANCE
+            missed |= np.abs(F - self.Q @ (self.Q.T @ F)).max(axis=0, initial=0.0) > TOLERANCE
         values[:, missed] = np.nan
         return values
 
@@ -190,9 +188,9 @@ class Nodes:
         unseen = sum(own.size for own, _ in parts) < given.size
         weight, cross = np.full(sizes[-1], np.nan if unseen else 0.0), np.zeros((sizes[-1], sizes[-1]))
         for (own, values), (start, end) in zip(parts, pairwise(sizes), strict=True):
-            weighted = values * given[own]
-            weight[start:end] += weighted.sum(axis=1)
-            cross[start:end, start:end] += np.dot(weighted, values.T)  # not @, which would keep other threads waiting
+            weight[start:end] += np.dot(values, given[own])  # not @, which would keep other threads waiting
+            rooted = values * np.sqrt(given[own])  # of a matrix times its own transpose only one half is worked out
+            cross[start:end, start:end] += np.dot(rooted, rooted.T)
         return weight, cross
 
 

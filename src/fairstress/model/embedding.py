@@ -231,9 +231,10 @@ class Polynomial:
         p, k, n = len(self._derivatives), W.shape[-1], self.n_lower
         if not p:
             return np.zeros((*Z.shape[:-1], 0, k))
-        M = np.stack([np.swapaxes(D @ W, -1, -2) for D in self._derivatives], axis=-3)
+        M = np.swapaxes(np.array(self._derivatives) @ W[..., None, :, :], -1, -2)  # (..., p, k, n)
         made = M.reshape(*M.shape[:-3], p * k, n) @ np.swapaxes(phi[..., :n], -1, -2)
-        return np.moveaxis(made.reshape(*made.shape[:-2], p, k, made.shape[-1]), -1, -3)
+        made = made.reshape(*made.shape[:-2], p, k, made.shape[-1])
+        return np.swapaxes(np.swapaxes(made, -1, -2), -2, -3)
 
 
 def _last(columns: Array) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairstress.errors import DataError, Status
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.design import Equation, Moments
-from fairstress.model.linear import loses_digits, ridge, solve
+from fairstress.model.linear import factors, loses_digits, ridge, solve_by_factors, unit_columns
 from fairstress.model.minima import combinations, minima_of
 from fairstress.model.tied import Alone, fit_tied
 
@@ -204,8 +204,10 @@ def fit_from_all_sides(system: System, P: Array, start: Array) -> list[Fit]:
         return fit_many(system, P, start)
     ends = [replace(system, penalties=factor * system.penalties) for factor in (1e-4, 1e4)]
     starts = [np.array([f.log_scales for f in fit_many(end, P, start, tolerance=1e-4)]) for end in ends]
-    sides = zip(*(fit_many(system, P, t) for t in (start, *starts, *other_minima(system))), strict=True)
-    return [_best_at(one, fits, system.moments.n) for one, fits in zip(P, sides, strict=True)]
+    sides = np.stack([np.broadcast_to(t, P.shape[:2]) for t in (start, *starts, *other_minima(system))], axis=1)
+    k = sides.shape[1]
+    found = fit_many(system, np.repeat(P, k, axis=0), sides.reshape(-1, sides.shape[2]))
+    return [_best_at(one, found[i * k : (i + 1) * k], system.moments.n) for i, one in enumerate(P)]
 
 
 def _best_at(P: Array, fits: Sequence[Fit], n: float) -> Fit:
@@ -233,7 +235,7 @@ def with_digits(system: System, fitted: Fit) -> Fit:
     if fitted.status not in (Status.CONVERGED, Status.STALLED):
         return fitted
     point = _profile(system, _inverse(fitted.correlation)[None], fitted.log_scales[None])
-    return replace(fitted, status=Status.LOST_DIGITS) if loses_digits(point.N[0]) else fitted
+    return replace(fitted, status=Status.LOST_DIGITS) if loses_digits(point.unit[0]) else fitted
 
 
 def penalty_is_light(system: System) -> bool:
@@ -280,7 +282,7 @@ def _solve_at(system: System, point: _Point, c_w: Array) -> tuple[Array, Array]:
     """Block elimination of the weights: ``(F_tt - F_tw (2N)^-1 F_wt) v_t = -F_tw (2N)^-1 c_w``."""
     F_tt, F_wt = _second_derivatives(system, point)
     F_tw = F_wt.transpose(0, 2, 1)
-    solved = solve(point.N, np.concatenate([c_w[:, :, None], F_wt], axis=2)) / 2
+    solved = point.solve(np.concatenate([c_w[:, :, None], F_wt], axis=2)) / 2
     v_t = np.linalg.solve(F_tt - F_tw @ solved[:, :, 1:], -F_tw @ solved[:, :, :1])
     v_w = solved[:, :, :1] - solved[:, :, 1:] @ v_t
     return np.asarray(v_w[:, :, 0]), np.asarray(v_t[:, :, 0])
@@ -318,8 +320,14 @@ class _Point:
     K: Array  # (g, m, m)
     R: Array  # (g, m, m)
     Q: Array  # (g, D, m)
-    N: Array  # (g, D, D)
+    unit: Array  # (g, D, D) N in unit-norm columns: cubic chains of heavy-tailed features lose all digits otherwise
+    norms: Array  # (g, D, 1) of these columns
+    factor: Array  # (g, D, D) by which systems with N are solved
     F: Array  # (g,)
+
+    def solve(self, rhs: Array) -> Array:
+        """Solve ``N z = rhs`` for columns (g, D, k)."""
+        return solve_by_factors(self.unit, self.factor, rhs / self.norms) / self.norms
 
     def take(self, which: Mask) -> _Point:
         """Keep some of the fits."""
@@ -346,13 +354,16 @@ def _profile(system: System, P_inverse: Array, t: Array) -> _Point:
     K_b = K[:, b]
     N = moments.G * K_b[:, :, b]
     N[:, d, d] += system.penalties
-    w = solve(N, (moments.C * K_b).sum(axis=2, keepdims=True))[:, :, 0]
+    unit, norms = unit_columns(N)
+    factor = factors(unit)
+    rhs = (moments.C * K_b).sum(axis=2, keepdims=True)
+    w = (solve_by_factors(unit, factor, rhs / norms) / norms)[:, :, 0]
     W = _in_columns(system, w)
     W_T = W.transpose(0, 2, 1)
     Q = moments.C - moments.G @ W
     R = moments.S - W_T @ moments.C - Q.transpose(0, 2, 1) @ W
     F = (K * R).sum(axis=(1, 2)) + (w**2 * system.penalties).sum(axis=1) + 2 * moments.n * t.sum(axis=1)
-    return _Point(t, w, K, R, Q, N, F)
+    return _Point(t, w, K, R, Q, unit, norms, factor, F)
 
 
 def _second_derivatives(system: System, point: _Point) -> tuple[Array, Array]:
@@ -369,7 +380,7 @@ def _newton_step(system: System, point: _Point) -> tuple[Array, Array]:
     """Newton's step for the profile of t, and the decrease of the objective that it promises."""
     g = 2 * system.moments.n - 2 * (point.K * point.R).sum(axis=2)
     F_tt, F_wt = _second_derivatives(system, point)
-    H = F_tt - F_wt.transpose(0, 2, 1) @ solve(point.N, F_wt) / 2
+    H = F_tt - F_wt.transpose(0, 2, 1) @ point.solve(F_wt) / 2
     values, vectors = np.linalg.eigh((H + H.transpose(0, 2, 1)) / 2)
     # away from the optimum the profile may curve downwards: mirror such directions, never stand still
     values = np.maximum(np.abs(values), 1e-8 * system.moments.n)

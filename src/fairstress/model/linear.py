@@ -10,6 +10,7 @@ from fairstress.inputs.rows import Array, IntArray
 
 EPSILON = float(np.finfo(float).eps)
 WORST_CONDITION = 1e-6 / EPSILON  # of a matrix in unit-norm columns: beyond it fewer than six digits are left
+FACTORED = 20  # columns from which on a matrix is factored once for all that is solved with it
 
 
 def solve(N: Array, rhs: Array) -> Array:
@@ -19,6 +20,41 @@ def solve(N: Array, rhs: Array) -> Array:
     """
     scale = np.sqrt(np.diagonal(N, axis1=-2, axis2=-1))[..., None]
     return np.asarray(np.linalg.solve(N / (scale * np.swapaxes(scale, -1, -2)), rhs / scale) / scale)
+
+
+def unit_columns(N: Array) -> tuple[Array, Array]:
+    """Positive definite N (g, D, D) in unit-norm columns, in place, and the norms (g, D, 1)."""
+    scale = np.sqrt(np.diagonal(N, axis1=-2, axis2=-1))[..., None]
+    N /= scale * np.swapaxes(scale, -1, -2)
+    return N, scale
+
+
+def factors(unit: Array) -> Array:
+    """(g, D, D) Cholesky factors of definite matrices with which several systems are solved; NaN where one has none.
+
+    Of few columns they are the matrices themselves: solving twice, all at once, is sooner done than a call for each.
+    """
+    if unit.shape[-1] < FACTORED:
+        return unit
+    found = unit.copy()
+    for one in found:
+        _, failed = linalg.lapack.dpotrf(one.T, lower=1, clean=0, overwrite_a=1)  # its transpose is Fortran's order
+        if failed:
+            one[:] = np.nan
+    return found
+
+
+def solve_by_factors(unit: Array, factor: Array, rhs: Array) -> Array:
+    """Solve ``unit z = rhs`` for columns (g, D, k), each by itself; without a factor by elimination."""
+    if unit.shape[-1] < FACTORED:
+        return np.asarray(np.linalg.solve(unit, rhs))
+    found = np.empty_like(rhs)
+    for i, (one, right) in enumerate(zip(factor, rhs, strict=True)):
+        if np.isnan(one[0, 0]):
+            found[i] = np.linalg.solve(unit[i], right)
+        else:
+            found[i] = linalg.lapack.dpotrs(one.T, right, lower=1)[0]
+    return found
 
 
 def loses_digits(N: Array) -> NDArray[np.bool_]:

@@ -50,7 +50,7 @@ class Standing:
 
     def to(self, Z_cf: Array) -> Move:
         """Move to other inputs (g, r, p)."""
-        there = np.moveaxis(Z_cf, -1, 1)
+        there = np.swapaxes(Z_cf, 1, 2)
         if _goes_by_lower(self.embedding):
             return _PolynomialMove(self.embedding, self, there, _columns(self.embedding, Z_cf))
         return _PlainMove(self.embedding, there, phi := _columns(self.embedding, Z_cf), phi - self.columns)

@@ -2,10 +2,12 @@
 
 Newton's method in the coordinates that are free and, where uphill leads through the eigenvalue floor, along it. There
 lambda_min is kept, a smooth function of the point as long as it is the only eigenvalue so small: with the multiplier
-``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor and ``H + nu lambda''`` the
-curvature. Curvatures are differences of exact gradients, which are asked for side by side, as the points that ascents
-try are: many at once cost little more than one. Off the floor what a move shows of the curvature corrects it by the
-symmetric update of rank one, so that it is made once. An ascent that does not settle on a maximum is left to `climb`.
+``nu = -g'n / n'n`` of its derivative n, ``g + nu n`` is the slope along the floor. Curvatures are differences of such
+slopes between points of the floor: ``H + nu lambda''`` itself would be a small difference of large numbers where CFU
+bends sharply towards the floor. Exact gradients are asked for side by side, as the points that ascents try are: many at
+once cost little more than one. Off the floor what a move shows of the curvature corrects it by the symmetric update of
+rank one, so that it is made once; along the floor it serves as long as short moves gain what it promises. An ascent
+that does not settle on a maximum is left to `climb`.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ OF_EIGENVALUE = 2e-3  # the same of the smallest eigenvalue, near which CFU bend
 REACH = 0.25  # the longest move of a correlation or loading at first
 LONGER, SHORTER = 2, 4  # times as long, or as short: the next move after one that led uphill, or downhill
 SHORTEST = 1e-10  # a move that is not worth while
-FLAT = 1e-6  # of the precision that is asked for: a gain that is not worth a move, Newton's last ones being so large
+FLAT = 0.1  # of the precision that is asked for: a gain so small that the move which promises it is the last
+STILL = 0.02  # of the box's width: a move along the floor after which the curvature may be what it was
+HALF = (0.45, 0.55)  # of what the slope promised: what such a move has gained if the curvature was right
+ALIKE = 0.2  # how far directions may be turned for it to stay so
 NEAR = 0.05  # of the box's width: an ascent that comes as near to a higher one goes on as that one
 EVEN = 1e-12  # of the largest curvature or slope: a curvature below this is none
 FAINT = 1e-8  # of the largest that it can be: a part of what a step shows that corrects nothing
@@ -49,28 +54,38 @@ class _Ascent:
     value: float
     slope: Array  # (q,)
     fit: Fit  # Model B there, from which fits nearby set out
-    bend: tuple[Array, Array] | None = None  # directions (q, k) off the floor, and the curvature (k, k) along them
+    bend: tuple[Array, Array] | None = None  # directions (q, k), and the curvature (k, k) along them
+    on_floor: bool = False  # where that was seen: CFU bends the more the nearer the floor is
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
     joined: int | None = None  # the higher ascent that it came near to, and goes on as
 
 
-def to_faces(problem: Problem, starts: Array) -> list[tuple[Array, End | None]]:
-    """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there."""
+def to_faces(problem: Problem, starts: Array, known: Sequence[End] = ()) -> list[tuple[Array, End | None]]:
+    """Where each of several points (g, q) gets to, and the end of its ascent if it has ended there.
+
+    One that comes near a known end which is higher ends there.
+    """
     values, slopes, fits = problem.values_and_gradients(starts)
-    all_ = [_Ascent(*one) for one in zip(starts, values.tolist(), slopes, fits, strict=True)]
+    own = [_Ascent(*one) for one in zip(starts, values.tolist(), slopes, fits, strict=True)]
+    all_ = own + [_at_end(problem, p, value) for p, value, status in known if status is Status.CONVERGED]
     for _ in range(MOVES):
         moves = _moves(problem, [one for one in all_ if one.going])
         if not moves:
             break
         _make(problem, moves)
         _join(problem, all_)
-    ended = [one for one in all_ if one.ended]
+    ended = [one for one in own if one.ended]
     if ended:  # as they are without where an ascent came from
         for one, value in zip(ended, problem.values(np.array([one.p for one in ended])).tolist(), strict=True):
             one.value = value
-    return [_outcome(_leader(all_, one)) for one in all_]
+    return [_outcome(_leader(all_, one)) for one in own]
+
+
+def _at_end(problem: Problem, p: Array, value: float) -> _Ascent:
+    """An ascent that has ended before."""
+    return _Ascent(p, value, np.zeros_like(p), problem.claim.model_a, going=False, ended=True)
 
 
 def _outcome(one: _Ascent) -> tuple[Array, End | None]:
@@ -106,8 +121,8 @@ class _Face:
     limit: Array  # (q,) 1 or -1 at a limit of the box, 0 elsewhere
     directions: Array  # (q, k) orthonormal
     slope: Array  # (q,) that of the value, along the floor where it holds
-    normal: Array  # (q,) derivative of the smallest eigenvalue; 0 off the floor
-    bend_of_floor: Array  # (k, k) what the floor adds to the curvature
+    free: Mask  # (q,) coordinates that are not held at a limit
+    on_floor: bool  # whether the floor holds
     aside: float  # how far to look aside for curvatures
 
 
@@ -116,7 +131,7 @@ def _face(members: Members, p: Array, slope: Array) -> _Face | None:
     limit = np.where(p == members.high, 1.0, np.where(p == members.low, -1.0, 0.0))
     inner = members.high > members.low
     free, width = (limit * slope <= 0) & inner, float((members.high - members.low).max())
-    plain = _Face(limit, np.eye(p.size)[:, free], slope, np.zeros(p.size), np.zeros((free.sum(),) * 2), APART * width)
+    plain = _Face(limit, np.eye(p.size)[:, free], slope, free, False, APART * width)
     if not isinstance(members, CorrelationSet):  # whose box is all that limits it
         return plain
     values, vectors = np.linalg.eigh(members.matrix(p))
@@ -132,9 +147,7 @@ def _face(members: Members, p: Array, slope: Array) -> _Face | None:
     along = _across(normal[free])
     directions = np.zeros((p.size, along.shape[1]))
     directions[free] = along
-    bend = nu * _bend_of_eigenvalue(members, directions, values, vectors)
-    aside = min(APART * width, float(np.sqrt(APART * values[0] * (values[1] - values[0]))))
-    return _Face(limit, directions, slope + nu * normal, normal, bend, aside)
+    return _Face(limit, directions, slope + nu * normal, free, True, APART * width)
 
 
 def _normal(members: CorrelationSet, v: Array) -> Array:
@@ -161,13 +174,6 @@ def _across(n: Array) -> Array:
     return np.eye(n.size) if size == 0 else np.linalg.qr(n[:, None] / size, mode="complete")[0][:, 1:]
 
 
-def _bend_of_eigenvalue(members: CorrelationSet, directions: Array, values: Array, vectors: Array) -> Array:
-    """Second derivatives (k, k) of the smallest eigenvalue, ``2 sum_i (v'D v_i)(v'E v_i) / (lambda - lambda_i)``."""
-    D = members.matrix(directions.T) - np.eye(members.size)
-    mixed = D @ vectors[:, 0] @ vectors[:, 1:]
-    return np.asarray(2 * (mixed / (values[0] - values[1:])) @ mixed.T)
-
-
 # ---------------------------------------------------------------- moves
 
 
@@ -178,7 +184,6 @@ class _Move:
     ascent: _Ascent
     target: Array  # (q,)
     promised: float  # what the slope promises
-    is_off_floor: bool  # where it sets out
 
 
 def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
@@ -192,24 +197,58 @@ def _moves(problem: Problem, going: Sequence[_Ascent]) -> list[_Move]:
         step, gain, is_top = _step(face, bend)
         one.ended = is_top and gain <= FLAT * problem.precision * abs(one.value)
         length = float(np.abs(step).max(initial=0.0))
-        target = None if one.ended or length == 0 else _target(problem.members, one, face, step)
-        if target is not None:
+        target = None if length == 0 else _target(problem.members, one, face, step)
+        if target is not None and one.ended:
+            one.p = target[0]
+        elif target is not None:
             one.going = True
-            moves.append(_Move(one, *target, is_off_floor=not face.normal.any()))
+            moves.append(_Move(one, *target))
     return moves
 
 
 def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list[Array]:
     """(k, k) second derivatives along the directions in which each ascent can go."""
-    new = [(one, face) for one, face in held if not (one.bend and np.array_equal(one.bend[0], face.directions))]
-    beside = [one.p + face.aside * d for one, face in new for d in face.directions.T]
+    for one, face in held:
+        one.bend, one.on_floor = _known(one, face), face.on_floor
+    new = [(one, face) for one, face in held if one.bend is None]
+    beside = [_aside(problem.members, one.p, face, d) for one, face in new for d in face.directions.T]
     starts = [one.fit for one, face in new for _ in face.directions.T]
-    slopes = iter(problem.values_and_gradients(np.array(beside), starts)[1] if beside else ())
+    slopes = problem.values_and_gradients(np.array(beside), starts)[1] if beside else ()
+    pairs = iter(zip(beside, slopes, strict=True))
     for one, face in new:
-        own = np.array([next(slopes) - one.slope for _ in face.directions.T]).reshape(-1, one.p.size)
-        H = own @ face.directions / face.aside
-        one.bend = face.directions, (H + H.T) / 2 + face.bend_of_floor
+        own = [_slope_along(problem.members, face, *next(pairs)) - face.slope for _ in face.directions.T]
+        H = np.array(own).reshape(-1, one.p.size) @ face.directions / face.aside
+        one.bend = face.directions, (H + H.T) / 2
     return [one.bend[1] for one, _ in held if one.bend is not None]
+
+
+def _known(one: _Ascent, face: _Face) -> tuple[Array, Array] | None:
+    """The curvature along the directions of a face as far as it is known: along the floor these turn from move to move.
+
+    None where the last face was another.
+    """
+    if one.bend is None or one.on_floor != face.on_floor or one.bend[0].shape != face.directions.shape:
+        return None
+    turn = one.bend[0].T @ face.directions
+    most = ALIKE if face.on_floor else 0.0
+    if np.abs(face.directions - one.bend[0] @ turn).max(initial=0.0) > most:
+        return None
+    return face.directions, turn.T @ one.bend[1] @ turn
+
+
+def _aside(members: Members, p: Array, face: _Face, d: Array) -> Array:
+    """A point beside another in a direction, at the floor where that holds."""
+    beside = p + face.aside * d
+    raised = _raised(members, beside, face.free) if face.on_floor and isinstance(members, CorrelationSet) else None
+    return beside if raised is None else raised
+
+
+def _slope_along(members: Members, face: _Face, p: Array, slope: Array) -> Array:
+    """(q,) the slope that counts at a point of a face."""
+    if not (face.on_floor and isinstance(members, CorrelationSet)):
+        return slope
+    normal, free = _normal(members, np.linalg.eigh(members.matrix(p))[1][:, 0]), face.free
+    return np.asarray(slope - float(slope[free] @ normal[free]) / float(normal[free] @ normal[free]) * normal)
 
 
 def _step(face: _Face, bend: Array) -> tuple[Array, float, bool]:
@@ -241,7 +280,7 @@ def _target(members: Members, one: _Ascent, face: _Face, step: Array) -> tuple[A
     ahead, moving = np.where(step > 0, members.high, members.low), np.abs(step) > SHORTEST * np.abs(step).max()
     shares = np.where(moving, (ahead - one.p) / np.where(moving, step, 1.0), np.inf)
     share = min(1.0, max(0.0, float(shares.min())), one.reach / float(np.abs(step).max()))
-    if isinstance(members, CorrelationSet) and not face.normal.any():
+    if isinstance(members, CorrelationSet) and not face.on_floor:
         share = min(share, _to_floor(members, one.p, step))
     if share * np.abs(step).max() <= SHORTEST:
         return None
@@ -264,13 +303,18 @@ def _to_floor(members: CorrelationSet, p: Array, step: Array) -> float:
 
 def _returned(members: CorrelationSet, p: Array) -> Array | None:
     """A point drawn back above the floor along its normal, limits kept; None where that leads out of the box."""
-    between = (p != members.high) & (p != members.low)
+    raised = _raised(members, p, (p != members.high) & (p != members.low))
+    return raised if raised is not None and ((raised >= members.low) & (raised <= members.high)).all() else None
+
+
+def _raised(members: CorrelationSet, p: Array, free: Mask) -> Array | None:
+    """The same by coordinates that are free, whatever the box; None where they do not lead there."""
     for _ in range(RETURNS):
         values, vectors = np.linalg.eigh(members.matrix(p))
         short = members.floor + 2 * SLACK - float(values[0])
         if short <= SLACK:
-            return p if ((p >= members.low) & (p <= members.high)).all() else None
-        way = between * _normal(members, vectors[:, 0])
+            return p
+        way = free * _normal(members, vectors[:, 0])
         size = float(way @ way)
         if size == 0:
             return None
@@ -297,6 +341,7 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     """Move all ascents; one that would not gain by it stays, and moves less far next."""
     targets, starts = np.array([move.target for move in moves]), [move.ascent.fit for move in moves]
     values, slopes, fits = problem.values_and_gradients(targets, starts)
+    width = float((problem.members.high - problem.members.low).max())
     for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
@@ -304,5 +349,8 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
             one.going = one.reach > SHORTEST
             continue
         one.reach = max(one.reach, LONGER * length)
-        one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope) if move.is_off_floor else None
+        if not one.on_floor:
+            one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope)
+        elif length > STILL * width or not HALF[0] <= (value - one.value) / move.promised <= HALF[1]:
+            one.bend = None
         one.p, one.value, one.slope, one.fit = move.target, value, slope, fit

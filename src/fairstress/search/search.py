@@ -200,14 +200,17 @@ def _counted(problem: Problem, ends: list[End]) -> list[End]:
     return ends
 
 
-def _ascend_all(problem: Problem, points: Array) -> list[End]:
-    """An ascent from each of several points; with derivatives, those that end in corners or faces before the others."""
+def _ascend_all(problem: Problem, points: Array, known: Sequence[End] = ()) -> list[End]:
+    """An ascent from each of several points; with derivatives, those that end in corners or faces before the others.
+
+    Those that come near a known end that is higher end there.
+    """
     if not (_goes_side_by_side(problem) and len(points)):
         return _ascend(problem, points)
     ways = to_corners(problem, points)
     left = [i for i, (_, end) in enumerate(ways) if end is None]
     if left and problem.members.low.size <= ALL_SIGNS:
-        for i, way in zip(left, to_faces(problem, np.array([ways[i][0] for i in left])), strict=True):
+        for i, way in zip(left, to_faces(problem, np.array([ways[i][0] for i in left]), known), strict=True):
             ways[i] = way
     going = {p.tobytes(): p for p, end in ways if end is None}  # some go on from the same point
     climbed = dict(zip(going, _ascend(problem, np.array(list(going.values()))), strict=True))
@@ -254,7 +257,7 @@ def _from_starts(
         known = np.array([*(end[0] for end in ends), *climbed])
         order = _apart(problem, points, problem.values(points), max(2, problem.starts // 2), known)
         climbed += [points[i] for i in order]
-        ends += _ascend_all(problem, points[order])
+        ends += _ascend_all(problem, points[order], ends)
         idle = 0 if max(end[1] for end in ends) > before + 1e-3 * abs(before) else idle + 1
         if idle and (_agreeing(ends) >= ENOUGH or idle == 2):
             break

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from fairstress.budgets import Budget
 from fairstress.errors import SettingError, show
 from fairstress.inputs.correlation import read_pair
 from fairstress.inputs.graph import CausalGraph
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
 from fairstress.search.members import Position, even, free_pairs
 
 SLACK = 1e-10  # a point is kept this far inside the eigenvalue floor, so that rounding does not put it outside
@@ -58,14 +59,14 @@ class CorrelationSet:
     def matrix(self, p: Array) -> Array:
         """Correlation matrices (..., m, m) of points (..., q)."""
         P = np.zeros((*p.shape[:-1], self.size, self.size))
-        diagonal, (j, k) = np.arange(self.size), np.transpose(self.pairs)
+        diagonal, (j, k) = np.arange(self.size), _ends(self.pairs)
         P[..., diagonal, diagonal] = 1.0
         P[..., j, k] = P[..., k, j] = p
         return P
 
     def point(self, P: Array) -> Array:
         """The free pairs' entries of symmetric matrices (..., m, m), as (..., q)."""
-        j, k = np.transpose(self.pairs)
+        j, k = _ends(self.pairs)
         return np.asarray(P[..., j, k])
 
     def pull_back(self, p: Array, G: Array) -> Array:
@@ -155,8 +156,8 @@ class CorrelationSet:
                     j, k = self.pairs[i]
                     turn[k] = turn[k] or turn[j] * signs[i]
                     turn[j] = turn[j] or turn[k] * signs[i]
-        j, k = np.transpose(self.pairs)
-        return tuple((signs * turn[j] * turn[k]).tolist())
+        first, second = _ends(self.pairs)
+        return tuple((signs * turn[first] * turn[second]).tolist())
 
     def scan(self, count: int, rng: np.random.Generator) -> Array:
         """Points (count, q) spread over the whole set.
@@ -193,6 +194,13 @@ class CorrelationSet:
         ahead = min(ahead, -1 / values[0] if values[0] < 0 else np.inf)
         back = max(back, -1 / values[-1] if values[-1] > 0 else -np.inf)
         return min(0.0, 0.999 * back), max(0.0, 0.999 * ahead)
+
+
+@lru_cache(maxsize=64)
+def _ends(pairs: tuple[Position, ...]) -> tuple[IntArray, IntArray]:
+    """(q,) the first and (q,) the second of each pair: a search asks for them thousands of times."""
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return first, second
 
 
 def _raise_eigenvalues(S: Array, floor: float) -> Array:

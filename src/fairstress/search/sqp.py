@@ -78,15 +78,17 @@ class _Chart:
         kept = [(j, k) for j in range(m) for k in range(j + 1, m) if (j, k) not in members.pairs]
         basis = _units(m, members.pairs)
 
+        def to_limits(z: Array) -> Array:
+            p = self.point(z)
+            return np.concatenate([members.high - p, p - members.low])
+
         def slopes(z: Array) -> Array:
-            return self._pull_back(z, basis)
+            own = self._pull_back(z, basis)
+            return np.concatenate([-own, own])
 
         limits: list[dict[str, Any]] = []
         if members.high.min() < 1 - members.floor or members.low.max() > members.floor - 1:
-            limits += [
-                {"type": "ineq", "fun": lambda z: members.high - self.point(z), "jac": lambda z: -slopes(z)},
-                {"type": "ineq", "fun": lambda z: self.point(z) - members.low, "jac": slopes},
-            ]
+            limits.append({"type": "ineq", "fun": to_limits, "jac": slopes})
         if kept:
             j, k = np.transpose(kept)
             zeros = _units(m, kept)
