@@ -30,6 +30,7 @@ T = TypeVar("T")
 MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
 AT_ONCE = 60  # copies of a batch: those read ahead, waiting and worked on, with what is made of their columns
 LATELY = 10_000  # people who are drawn before they are put to the others
+PARTS = 32  # looks that wait for that at most
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
@@ -81,10 +82,10 @@ class InBatches:
             lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
         )
         for look in looks:
-            known[1:] = [add_up([*known[1:], look])]
-            if known[-1].keys.size > LATELY:
-                known[:] = [add_up(known)]
-        return add_up(known)
+            known.append(look)
+            if sum(own.keys.size for own in known[1:]) > LATELY or len(known) > PARTS:
+                known[:] = [Look.together(known)]
+        return Look.together(known)
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
