@@ -10,9 +10,10 @@ import pytest
 import fairstress as fs
 from fairstress.claim import grid
 from fairstress.claim.evaluate import evaluate
-from fairstress.claim.grid import Ends, Grid, Sums, chebyshev, leja, lost
+from fairstress.claim.grid import Grid, Sums, chebyshev, ends_of, leja, lost
 from fairstress.functionals.cfu import CFU, group_cfu
 from fairstress.inputs import look
+from fairstress.inputs.rows import Ends
 from fairstress.inputs.streamed import Batches
 
 GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z, v; z -> v; c -> v; a <-> x; x <-> z", protected="a", outcome="y")
@@ -149,13 +150,16 @@ def test_sums_cover_all_products_of_two():
 
 
 def test_ends_of_parts_are_ends_of_the_whole(tmp_path):
-    rows = replace(streamed(drawn(), tmp_path, 1, 1).fitted.claim.rows, whole=None)
-    parts = (
-        Ends.of(rows.where(slice(0, 100))) + Ends.of(rows.where(slice(0, 0))) + Ends.of(rows.where(slice(100, None)))
-    )
-    whole = Ends.of(rows)
-    assert np.array_equal(parts.low, whole.low)
-    assert np.array_equal(parts.high, whole.high)
+    """Those of features are known after the passes of a fit; of the attribute's values, everyone is looked at."""
+    rows = streamed(drawn(), tmp_path, 1, 1).fitted.claim.rows
+    m = rows.x.shape[1]
+    everyone, features = ends_of(rows, [m]), ends_of(rows, list(range(m)))
+    assert features is rows.whole.ends
+    for found, expected in ((features.low, everyone.low), (features.high, everyone.high)):
+        np.testing.assert_allclose(found, expected[:m], rtol=1e-13)
+    nobody = Ends.of([np.zeros(0)] * (m + 2))
+    assert np.array_equal((everyone + nobody).low, everyone.low)
+    assert np.array_equal((nobody + everyone).high, everyone.high)
 
 
 def test_terms_that_cancel_lose_digits():
