@@ -22,6 +22,7 @@ import numpy as np
 
 from fairstress.claim.support import Support, change_support, grouping_columns
 from fairstress.inputs.rows import BLOCK, Array, Ends, IntArray, Rows, distinct_columns, join
+from fairstress.model.cross_products import STRIP, across
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
@@ -32,9 +33,6 @@ MOST_GROUPS = 24  # that people are taken apart into; of more the protected attr
 LARGEST = 1e6  # times which terms may exceed their sum: ten of sixteen digits are left
 CANDIDATES = 2001  # numbers between -1 and 1 among which those of the grid are chosen
 TOGETHER = 4096  # people, about, whose T are held at once
-STRIP = 8  # of the left ones that are multiplied with right ones at once
-PIECE = 512  # people whose products are added up at once
-SMALL = 10**6  # multiplications up to which OpenBLAS copies nothing
 
 
 # ---------------------------------------------------------------- polynomials of one variable
@@ -210,7 +208,7 @@ class Sums:
             if is_weighed:
                 left *= w
             for strip, count in self.strips:
-                total[strip, :count] += _added_up(left[strip], right[:count])
+                total[strip, :count] += across(left[strip], right[:count])
         return total
 
     def at(self, degrees: IntArray, total: Array) -> Array:
@@ -229,16 +227,6 @@ def _parts(size: int, most: int) -> list[slice]:
     """Parts of about that many people, as equal as can be."""
     count = max(1, round(size / most))
     return [slice(i * size // count, (i + 1) * size // count) for i in range(count)]
-
-
-def _added_up(left: Array, right: Array) -> Array:
-    """(u, v) ``left @ right.T``, in pieces so small that they are multiplied without being copied: twice as fast."""
-    r = left.shape[1]
-    piece = max(1, min(PIECE, SMALL // (len(left) * len(right))))
-    whole = r - r % piece
-    pieces = [own[:, :whole].reshape(len(own), -1, piece).transpose(1, 0, 2) for own in (left, right)]
-    total = (pieces[0] @ pieces[1].transpose(0, 2, 1)).sum(axis=0)
-    return np.asarray(total if whole == r else total + np.dot(left[:, whole:], right[:, whole:].T))
 
 
 def _place(degrees: IntArray, known: IntArray) -> IntArray:
