@@ -26,8 +26,9 @@ from fairstress.errors import SettingError, show
 T = TypeVar("T")
 S = TypeVar("S")
 
-np.empty(2**21)  # 16 MB, taken and given back: from now on the C library keeps what steps of sums give back, which
-# glibc does up to the largest size that it has seen; to ask the system for memory anew can take longer than the step
+np.empty(2**22 - 2**12)  # 32 MB, taken and given back: from now on the C library keeps what steps of sums give back,
+# which glibc does of pieces up to the largest that it has seen, 32 MB at most, and of twice as much in all of a thread;
+# to ask the system for memory anew can take longer than the step, and other threads wait for it, too
 
 VARIABLE = "FAIRSTRESS_THREADS"
 KNOWN_TO_GAIN = 2  # threads

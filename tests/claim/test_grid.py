@@ -10,9 +10,10 @@ import pytest
 import fairstress as fs
 from fairstress.claim import grid
 from fairstress.claim.evaluate import evaluate
-from fairstress.claim.grid import Ends, Grid, Sums, chebyshev, leja, lost
+from fairstress.claim.grid import Grid, Products, Sums, chebyshev, ends_of, leja, lost
 from fairstress.functionals.cfu import CFU, group_cfu
 from fairstress.inputs import look
+from fairstress.inputs.rows import Ends
 from fairstress.inputs.streamed import Batches
 
 GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z, v; z -> v; c -> v; a <-> x; x <-> z", protected="a", outcome="y")
@@ -137,25 +138,48 @@ def test_numbers_of_the_grid_are_apart_and_within_the_box():
     np.testing.assert_allclose(found[:3], [1, -1, 0], atol=1e-12)
 
 
-def test_sums_cover_all_products_of_two():
-    exponents = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0)])
+EXPONENTS = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0)]
+MANY = [(i, j, k) for i in range(7) for j in range(4) for k in range(2) if i + 2 * j + 3 * k <= 6]
+
+
+@pytest.mark.parametrize("exponents", [EXPONENTS, MANY, [(0, 0, 0)]])
+@pytest.mark.parametrize("r", [0, 1, 512, 5000])
+def test_sums_cover_all_products_of_two(exponents, r):
+    exponents, rng = np.array(exponents), np.random.default_rng(0)
+    sums, z = Sums.of(exponents), [rng.uniform(-1, 1, r) for _ in range(3)]
+    for weight in (rng.uniform(size=r), np.ones(r)):
+        total = sums.over(z, weight)
+        for degrees in (exponents[:, None] + exponents).reshape(-1, 3):
+            parts = [chebyshev(own, int(k))[-1] for own, k in zip(z, degrees, strict=True)]
+            assert sums.at(degrees, total) == pytest.approx(weight @ np.prod(parts, axis=0), rel=1e-10, abs=1e-10)
+
+
+def test_sums_that_nobody_wants_are_not_added_up():
+    exponents = np.array([(i, j) for i in range(13) for j in range(13 - i)])
     sums = Sums.of(exponents)
-    rng = np.random.default_rng(0)
-    z, weight = [rng.uniform(-1, 1, 5000) for _ in range(3)], rng.uniform(size=5000)
-    total = sums.over(z, weight)
-    for degrees in (exponents[:, None] + exponents).reshape(-1, 3):
-        parts = [chebyshev(own, int(k))[-1] for own, k in zip(z, degrees, strict=True)]
-        assert sums.at(degrees, total) == pytest.approx(weight @ np.prod(parts, axis=0), rel=1e-10, abs=1e-10)
+    wanted = len({tuple(own) for own in (exponents[:, None] + exponents).reshape(-1, 2).tolist()})
+    assert wanted <= sums.count < 0.75 * len(sums.of_left) * len(sums.of_right)
+
+
+def test_products_are_made_of_each_other_whichever_are_wanted():
+    degrees = np.array([(3, 0, 2), (0, 0, 0), (1, 4, 1), (0, 2, 0)])
+    z = [np.random.default_rng(k).uniform(-1, 1, 30) for k in range(3)]
+    for found, own in zip(Products.of(degrees).at(z, 30), degrees, strict=True):
+        expected = np.prod([np.cos(k * np.arccos(values)) for k, values in zip(own, z, strict=True)], axis=0)
+        np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
 def test_ends_of_parts_are_ends_of_the_whole(tmp_path):
-    rows = replace(streamed(drawn(), tmp_path, 1, 1).fitted.claim.rows, whole=None)
-    parts = (
-        Ends.of(rows.where(slice(0, 100))) + Ends.of(rows.where(slice(0, 0))) + Ends.of(rows.where(slice(100, None)))
-    )
-    whole = Ends.of(rows)
-    assert np.array_equal(parts.low, whole.low)
-    assert np.array_equal(parts.high, whole.high)
+    """Those of features are known after the passes of a fit; of the attribute's values, everyone is looked at."""
+    rows = streamed(drawn(), tmp_path, 1, 1).fitted.claim.rows
+    m = rows.x.shape[1]
+    everyone, features = ends_of(rows, [m]), ends_of(rows, list(range(m)))
+    assert features is rows.whole.ends
+    for found, expected in ((features.low, everyone.low), (features.high, everyone.high)):
+        np.testing.assert_allclose(found, expected[:m], rtol=1e-13)
+    nobody = Ends.of([np.zeros(0)] * (m + 2))
+    assert np.array_equal((everyone + nobody).low, everyone.low)
+    assert np.array_equal((nobody + everyone).high, everyone.high)
 
 
 def test_terms_that_cancel_lose_digits():

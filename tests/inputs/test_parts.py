@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pytest
 import fairstress as fs
 from fairstress.errors import DataError
 from fairstress.inputs.data import read_table
-from fairstress.inputs.look import look_at
+from fairstress.inputs.look import Look, look_at
 from fairstress.inputs.parts import code_part
 
 GRAPH = fs.CausalGraph.parse("a -> x; a, x -> z", protected="a", outcome="y")
@@ -104,16 +106,45 @@ def test_whole_numbers_that_doubles_do_not_tell_apart_are_refused(frame):
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_keys_are_pandas_hashes_of_what_a_row_says(frame, attribute):
-    """The same people are drawn whatever the type of table."""
+def test_the_same_people_are_drawn_whatever_the_type_and_the_order_of_a_table(frame, attribute):
     frame = with_attribute(frame, attribute)[["a", "z", "y"]]
-    looks = [look_at(kind, list(frame)) for kind in (frame, pa.Table.from_pandas(frame))]
+    looks = [look_at(kind, list(frame)) for kind in (frame, pa.Table.from_pandas(frame), frame[::-1])]
     assert np.array_equal(looks[0].keys, looks[1].keys)
-    if attribute in ("whole", "floats", "number"):
-        first, *others = (pd.util.hash_array(frame[name].to_numpy()) for name in frame)
-        for marks in others:
-            first = pd.util.hash_array(first ^ marks)
-        assert np.array_equal(looks[0].keys, first)
+    assert np.array_equal(looks[0].keys, looks[2].keys[::-1])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int16, np.float64, np.float32])
+def test_keys_of_coarse_rows_differ_and_look_random(kind):
+    """Whole numbers as floats differ in their highest bits alone; neighbours are as far apart as any two."""
+    values = np.array(list(itertools.product(range(40), repeat=3)), dtype=kind)
+    keys = look_at(pd.DataFrame(values, columns=["a", "z", "y"]), ["a", "z", "y"]).keys
+    assert np.unique(keys).size == len(values)
+    parts = np.concatenate([np.bincount(keys >> np.uint64(60)), np.bincount(keys & np.uint64(15))])
+    assert parts.size == 32
+    assert np.abs(parts - 4000).max() < 5 * np.sqrt(4000)  # standard deviations
+    steps = np.diff(keys.astype(float)) / 2**64  # of independent uniforms: mean 0, mean square 1/6
+    assert abs(steps.mean()) < 1e-3
+    assert np.mean(steps**2) == pytest.approx(1 / 6, rel=0.03)
+
+
+@pytest.mark.parametrize("size", [200, 77, 1])
+def test_looks_at_parts_add_up_to_the_look_at_the_whole(frame, size):
+    frame["w"] = np.where(frame.index == 131, 3.0, 2.0)
+    frame.loc[[90, 150], "z"], frame.loc[[20, 120], "y"] = np.nan, np.inf
+    whole = look_at(frame, list(frame))
+    found = Look.together([look_at(frame[start : start + size], list(frame)) for start in range(0, N, size)])
+    assert (found.n, found.missing, found.infinite) == (N, {"z": (2, 90)}, {"y": (2, 20)})
+    assert (whole.missing, whole.infinite) == (found.missing, found.infinite)
+    assert found.levels["w"] == {2.0: N - 1, 3.0: 1}
+    assert np.array_equal(found.keys, whole.keys)
+    pd.testing.assert_frame_equal(found.sample.reset_index(drop=True), whole.sample)
+
+
+def test_of_many_people_those_with_the_smallest_keys_are_drawn(frame):
+    everyone, some = (look_at(frame, list(frame), most) for most in (None, 30))
+    assert np.array_equal(some.keys, everyone.keys[everyone.keys <= np.sort(everyone.keys)[29]])
+    twice = look_at(pd.concat([frame, frame]), list(frame), 31)  # of the last two, who are alike, one
+    assert np.array_equal(np.sort(twice.keys), np.sort(np.repeat(everyone.keys, 2))[:31])
 
 
 def test_nobody_above_the_bound_is_drawn_and_someone_of_every_level_is(frame):

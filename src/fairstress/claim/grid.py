@@ -15,12 +15,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from fairstress.claim.support import Support, change_support, grouping_columns
-from fairstress.inputs.rows import BLOCK, Array, IntArray, Rows, distinct_columns, join
+from fairstress.inputs.rows import BLOCK, Array, Ends, IntArray, Rows, distinct_columns, join
+from fairstress.model.cross_products import STRIP, across
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
@@ -30,7 +32,7 @@ MOST_VARIABLES = 8
 MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LARGEST = 1e6  # times which terms may exceed their sum: ten of sixteen digits are left
 CANDIDATES = 2001  # numbers between -1 and 1 among which those of the grid are chosen
-TOGETHER = 2048  # people, about, whose T are held at once
+TOGETHER = 4096  # people, about, whose T are held at once
 
 
 # ---------------------------------------------------------------- polynomials of one variable
@@ -38,12 +40,20 @@ TOGETHER = 2048  # people, about, whose T are held at once
 
 def chebyshev(z: Array, degree: int) -> Array:
     """(degree + 1, r) polynomials at numbers z (r,)."""
-    found, twice = np.empty((degree + 1, z.size)), 2 * z
-    found[0], found[1:2] = 1.0, z
-    for k in range(2, degree + 1):
-        np.multiply(twice, found[k - 1], out=found[k])
-        found[k] -= found[k - 2]
+    found = np.empty((degree + 1, z.size))
+    fill_chebyshev(z, list(found))
     return found
+
+
+def fill_chebyshev(z: Array, found: Sequence[Array]) -> None:
+    """Write polynomials of degree 0, 1, 2, ... at numbers z (r,) into arrays (r,)."""
+    twice = 2 * z
+    for k, own in enumerate(found):
+        if k < 2:
+            own[:] = z if k else 1.0
+        else:
+            np.multiply(twice, found[k - 1], out=own)
+            own -= found[k - 2]
 
 
 def leja(count: int) -> Array:
@@ -60,30 +70,22 @@ def leja(count: int) -> Array:
 # ---------------------------------------------------------------- where people are
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """The least and the greatest values of some people; those of parts add up to those of the whole."""
-
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, rows: Rows) -> Ends:
-        """Look at people in memory; nobody has none."""
-        count = rows.x.shape[1] + 2
-        if not rows.size:
-            return cls(np.full(count, np.inf), np.full(count, -np.inf))
-        columns = [variable(rows, k) for k in range(count)]
-        return cls(np.array([column.min() for column in columns]), np.array([column.max() for column in columns]))
-
-    def __add__(self, other: Ends) -> Ends:
-        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-
 def variable(rows: Rows, k: int) -> Array:
     """A column by its place among a support's exponents: features, then the attribute in both worlds."""
     m = rows.x.shape[1]
     return rows.x[:, k] if k < m else (rows.a, rows.a_cf)[k - m]
+
+
+def ends_of(rows: Rows, columns: Sequence[int]) -> Ends:
+    """The ends of everyone's values, as far as these columns go; of features alone they may be known already."""
+    known = None if rows.whole is None else rows.whole.ends
+    if known is not None and max(columns) < rows.x.shape[1]:
+        return known
+    return rows.total(_ends_of_block)
+
+
+def _ends_of_block(block: Rows) -> Ends:
+    return Ends.of([variable(block, k) for k in range(block.x.shape[1] + 2)])
 
 
 def shared_values(rows: Rows, keys: Sequence[int]) -> Array:
@@ -114,33 +116,82 @@ def grouped(rows: Rows, design: Design) -> tuple[list[int], list[Group]] | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Which products of Chebyshev polynomials are added up: all of the left ones' with all of the right ones'."""
+class Products:
+    """How products of the polynomials of several variables are made: each of two that are there already."""
 
-    left: list[int]  # variables
-    right: list[int]
+    count: int  # of those that are wanted, which come first
+    size: int  # with those that they are made of
+    powers: list[tuple[int, list[int]]]  # a variable, and where its polynomials of degree 0, 1, 2, ... stand
+    steps: list[tuple[int, int, int]]  # a product, and of which two it is
+
+    @classmethod
+    def of(cls, degrees: IntArray) -> Products:
+        """Make products of some degrees (k, p), no two of which are the same."""
+        wanted, p = [tuple(own) for own in degrees.tolist()], degrees.shape[1]
+        heads = [tuple(k if i < end else 0 for i, k in enumerate(own)) for own in wanted for end in range(1, p)]
+        single = [tuple(d * (i == k) for i in range(p)) for k in range(p) for d in range(int(degrees[:, k].max()) + 1)]
+        place = {own: i for i, own in enumerate(dict.fromkeys([*wanted, *single, *sorted(heads)]))}
+        tops = [(k, int(top)) for k, top in enumerate(degrees.max(axis=0)) if top]
+        powers = [(k, [place[tuple(d * (i == k) for i in range(p))] for d in range(top + 1)]) for k, top in tops]
+        steps = [
+            (place[own], place[own[:last] + (0,) * (p - last)], dict(powers)[last][own[last]])
+            for last in range(1, p)  # those of fewer variables first
+            for own in place
+            if own[last] and not any(own[last + 1 :]) and any(own[:last])
+        ]
+        return cls(len(wanted), len(place), powers, steps)
+
+    def at(self, z: Sequence[Array], r: int) -> Array:
+        """(k, r) products at r people with values z (p times (r,))."""
+        found = np.empty((self.size, r))
+        if not self.powers:
+            found[:] = 1.0
+        for k, places in self.powers:
+            fill_chebyshev(z[k], [found[i] for i in places])
+        for own, first, second in self.steps:
+            np.multiply(found[first], found[second], out=found[own])
+        return found[: self.count]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Which products of Chebyshev polynomials are added up: of some variables, to the left, with those of the others.
+
+    Those that the most are wanted with come first, so that a few of the left ones at a time are multiplied with as
+    many of the right ones as any of them needs.
+    """
+
     of_left: IntArray  # (u, p) degrees in all variables, 0 in those to the right
     of_right: IntArray  # (v, p)
+    strips: list[tuple[slice, int]]  # left ones, and with how many of the right ones
+    left: Products
+    right: Products
 
     @classmethod
     def of(cls, exponents: IntArray) -> Sums:
         """Cover all products of two polynomials with these degrees (t, p), by as few as can be."""
         p = exponents.shape[1]
-        wanted = np.unique((exponents[:, None] + exponents).reshape(-1, p), axis=0)
+        shape = tuple((2 * exponents.max(axis=0) + 1).tolist())
+        numbers = np.ravel_multi_index(tuple(np.moveaxis(exponents[:, None] + exponents, -1, 0)), shape)
+        wanted = np.stack(np.unravel_index(np.unique(numbers), shape), axis=1)
         halves = [list(some) for k in range(p // 2 + 1) for some in itertools.combinations(range(p), k)]
         return min((cls._split(wanted, half) for half in halves), key=lambda sums: sums.work)
 
     @classmethod
     def _split(cls, wanted: IntArray, left: list[int]) -> Sums:
-        right = [k for k in range(wanted.shape[1]) if k not in left]
-        parts = [np.where(np.isin(np.arange(wanted.shape[1]), side), wanted, 0) for side in (left, right)]
-        of_left, of_right = (np.unique(part, axis=0) for part in parts)
-        return cls(left, right, of_left, of_right)
+        on_left = np.isin(np.arange(wanted.shape[1]), left)
+        sides = [_by_use(np.where(side, wanted, 0)) for side in (on_left, ~on_left)]
+        (of_left, i), (of_right, j) = sides
+        starts = range(0, len(of_left), STRIP)
+        strips = [
+            (slice(start, start + STRIP), int(j[(i >= start) & (i < start + STRIP)].max()) + 1) for start in starts
+        ]
+        return cls(of_left, of_right, strips, Products.of(of_left), Products.of(of_right))
 
     @property
     def count(self) -> int:
         """How many sums there are."""
-        return len(self.of_left) * len(self.of_right)
+        return sum(len(self.of_left[own]) * count for own, count in self.strips)
 
     @property
     def work(self) -> int:
@@ -148,44 +199,43 @@ class Sums:
         return self.count + 10 * (len(self.of_left) + len(self.of_right))
 
     def over(self, z: Sequence[Array], weight: Array) -> Array:
-        """(u, v) sums over people with values z (p times (r,)), by weight."""
+        """(u, v) sums over people with values z (p times (r,)), by weight; 0 for products that nobody wants."""
         total = np.zeros((len(self.of_left), len(self.of_right)))
-        steps = max(1, round(weight.size / TOGETHER))
-        for step in range(steps):
-            some = slice(step * weight.size // steps, (step + 1) * weight.size // steps)
+        is_weighed = bool((weight != 1).any())
+        for some in _parts(weight.size, TOGETHER):
             own, w = [values[some] for values in z], weight[some]
-            left = _products(own, self.left, self.of_left, w.size)
-            right = _products(own, self.right, self.of_right, w.size)
-            left = left if (w == 1).all() else left * w
-            total += np.dot(left, right.T)
+            left, right = self.left.at(own, w.size), self.right.at(own, w.size)
+            if is_weighed:
+                left *= w
+            for strip, count in self.strips:
+                total[strip, :count] += across(left[strip], right[:count])
         return total
 
     def at(self, degrees: IntArray, total: Array) -> Array:
         """The sums of polynomials with some degrees (..., p)."""
-        return np.asarray(total[_place(degrees, self.of_left, self.left), _place(degrees, self.of_right, self.right)])
+        return np.asarray(total[_place(degrees, self.of_left), _place(degrees, self.of_right)])
 
 
-def _products(z: Sequence[Array], which: Sequence[int], degrees: IntArray, r: int) -> Array:
-    """(k, r) products of the polynomials of some variables, at r people."""
-    tables = {k: chebyshev(z[k], int(degrees[:, k].max())) for k in which}
-    if len(which) == 1 and np.array_equal(degrees[:, which[0]], np.arange(len(degrees))):
-        return tables[which[0]]
-    found = np.empty((len(degrees), r))
-    for row, own in zip(found, degrees.tolist(), strict=True):
-        factors = [tables[k][own[k]] for k in which if own[k]] or [1.0]
-        np.multiply(factors[0], factors[1] if len(factors) > 1 else 1.0, out=row)
-        for factor in factors[2:]:
-            row *= factor
-    return found
+def _by_use(degrees: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct degrees, those that occur most often first, and where each stands."""
+    found, place, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    return found[order], np.argsort(order)[place.ravel()]
 
 
-def _place(degrees: IntArray, known: IntArray, which: Sequence[int]) -> IntArray:
-    """Where degrees stand among those known, as far as some variables go."""
-    shape = known.max(axis=0) + 1
+def _parts(size: int, most: int) -> list[slice]:
+    """Parts of about that many people, as equal as can be."""
+    count = max(1, round(size / most))
+    return [slice(i * size // count, (i + 1) * size // count) for i in range(count)]
+
+
+def _place(degrees: IntArray, known: IntArray) -> IntArray:
+    """Where degrees stand among those known, as far as their variables go."""
+    shape = tuple((known.max(axis=0) + 1).tolist())
     place = np.zeros(int(np.prod(shape)), dtype=np.intp)
-    place[np.ravel_multi_index(tuple(known.T), tuple(shape))] = np.arange(len(known))
-    own = np.where(np.isin(np.arange(known.shape[1]), which), degrees, 0)
-    return np.asarray(place[np.ravel_multi_index(tuple(np.moveaxis(own, -1, 0)), tuple(shape))])
+    place[np.ravel_multi_index(tuple(known.T), shape)] = np.arange(len(known))
+    own = np.where(known.any(axis=0), degrees, 0)
+    return np.asarray(place[np.ravel_multi_index(tuple(np.moveaxis(own, -1, 0)), shape)])
 
 
 # ---------------------------------------------------------------- the grid
@@ -200,6 +250,7 @@ class Grid:
     keys: list[int]  # of `variable`: what people of one group share
     groups: tuple[tuple[float, ...], ...]
     rows: Rows  # (g t,) the grid of each group
+    sums: Sums
 
     @classmethod
     def of(
@@ -220,27 +271,27 @@ class Grid:
         exponents = exponents[:, columns]
         if len(groups) * len(exponents) > BLOCK or len(columns) > MOST_VARIABLES:
             return None
-        if not columns or Sums.of(exponents).count > MOST_SUMS:
+        if not columns or (sums := Sums.of(exponents)).count > MOST_SUMS:
             return None
         nodes = [rows.where(np.repeat(own[:1], len(exponents))) for _, own in groups]
-        return cls(exponents, columns, keys, tuple(key for key, _ in groups), join(nodes))
+        return cls(exponents, columns, keys, tuple(key for key, _ in groups), join(nodes), sums)
 
     def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         """The grid with what each of its people stands for, and Q (k, k); None where someone is of an unseen group."""
-        box = _Box.around(rows.total(Ends.of), self.columns)
-        sums, keys, groups = Sums.of(self.exponents), self.keys, self.groups  # what is sent to where people are
+        box = _Box.around(ends_of(rows, self.columns), self.columns)
+        sums, keys, groups = self.sums, self.keys, self.groups  # what is sent to where people are
         unseen, *totals = rows.total(lambda block: _of_block(block, sums, box, keys, groups))
-        return None if unseen else self._weighed(sums, totals, box)
+        return None if unseen else self._weighed(totals, box)
 
-    def _weighed(self, sums: Sums, totals: Sequence[Array], box: _Box) -> tuple[Rows, Array]:
+    def _weighed(self, totals: Sequence[Array], box: _Box) -> tuple[Rows, Array]:
         t, at = len(self.exponents), leja(int(self.exponents.max(initial=0)) + 1)
         z = at[self.exponents]  # (t, p)
-        inverse = np.linalg.inv(_products(list(z.T), range(len(self.columns)), self.exponents, t).T)
+        inverse = np.linalg.inv(Products.of(self.exponents).at(list(z.T), t).T)
         weight, cross = np.zeros(self.rows.size), np.zeros((self.rows.size, self.rows.size))
         for g, total in enumerate(totals):
             own = slice(g * t, (g + 1) * t)
-            weight[own] = sums.at(self.exponents, total) @ inverse
-            half = inverse.T @ _gram(sums, self.exponents, total) @ inverse
+            weight[own] = self.sums.at(self.exponents, total) @ inverse
+            half = inverse.T @ _gram(self.sums, self.exponents, total) @ inverse
             cross[own, own] = (half + half.T) / 2
         values = np.tile(box.middle + box.half * z, (len(totals), 1))
         return self._laid(values, weight), cross
@@ -269,17 +320,22 @@ class _Box:
 
     def scaled(self, rows: Rows, places: Any) -> list[Array]:
         """(p times (r,)) values of some people between -1 and 1."""
-        parts = zip(self.columns, self.middle, self.half, strict=True)
-        return [(variable(rows, k)[places] - middle) / half for k, middle, half in parts]
+        found = []
+        for k, middle, half in zip(self.columns, self.middle, self.half, strict=True):
+            own = variable(rows, k)[places] - middle
+            own /= half
+            found.append(own)
+        return found
 
 
 def _of_block(
     block: Rows, sums: Sums, box: _Box, keys: Sequence[int], groups: Sequence[tuple[float, ...]]
 ) -> tuple[Any, ...]:
     """How many of some people are of an unseen group, and the sums over each group."""
-    shared, unseen, totals = shared_values(block, keys), block.size, []
+    shared, unseen, totals = [variable(block, k) for k in keys], block.size, []
     for group in groups:
-        own = np.flatnonzero((shared == np.array(group)[:, None]).all(axis=0)) if keys else slice(None)
+        among = [values == own for values, own in zip(shared, group, strict=True)]
+        own = np.flatnonzero(reduce(np.logical_and, among)) if keys else slice(None)
         weight = block.weight[own]
         unseen -= weight.size
         totals.append(sums.over(box.scaled(block, own), weight))

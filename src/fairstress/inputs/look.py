@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, reduce
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -19,6 +21,7 @@ FEW = 60  # levels of a column that are all looked for
 COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
 STRIDE = 2**13  # keys that are worked out together, in a core's cache
 LARGEST = np.uint64(2**64 - 1)
+SMALL = np.uint64(2**58)  # keys of about one person in 64, among whom the smallest of most levels are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,25 +38,25 @@ class Look:
     bound: np.uint64 = LARGEST  # keys above it are of nobody who is kept
 
     def __add__(self, other: Look) -> Look:
-        keys, sample = np.concatenate([self.keys, other.keys]), pd.concat([self.sample, other.sample])
-        bound = min(self.bound, other.bound)
+        return Look.together([self, other])
+
+    @classmethod
+    def together(cls, looks: Sequence[Look]) -> Look:
+        """The look at parts of a table that follow each other; frames of many are put together at once."""
+        keys, sample = np.concatenate([own.keys for own in looks]), pd.concat([own.sample for own in looks])
+        bound = min(own.bound for own in looks)
         if keys.size > 1.5 * HELD:
-            kept = np.sort(np.argpartition(keys, HELD)[:HELD])
+            kept = _smallest(keys, HELD)
             keys, sample = keys[kept], sample.iloc[kept]
             bound = keys.max()
-        examples = pd.concat([self.examples, other.examples])
+        examples = pd.concat([own.examples for own in looks])
         if len(examples) > 10 * FEW:
             examples = _of_each_level(examples)
-        return Look(
-            self.n + other.n,
-            _added(self.missing, other.missing, self.n),
-            _added(self.infinite, other.infinite, self.n),
-            {name: _merged(own, other.levels[name]) for name, own in self.levels.items()},
-            sample,
-            keys,
-            examples,
-            bound,
-        )
+        ends = list(itertools.accumulate(own.n for own in looks))
+        starts = [0, *ends[:-1]]
+        levels = {name: reduce(_merged, [own.levels[name] for own in looks]) for name in looks[0].levels}
+        missing, infinite = (_added([getattr(own, what) for own in looks], starts) for what in ("missing", "infinite"))
+        return cls(ends[-1], missing, infinite, levels, sample, keys, examples, bound)
 
     def people(self) -> pd.DataFrame:
         """A sample of at most so many people as are held, someone of every level of columns with few among them."""
@@ -86,13 +89,13 @@ def look_at(frame: Any, names: Sequence[str], most: int | None = None, bound: np
     """
     held = HELD if most is None else most
     table = nw.from_native(frame, eager_only=True)
-    columns = {name: _Column(table[name], plain_numbers(frame, name)) for name in dict.fromkeys(names)}
+    columns = {name: _Column.of(table, name, plain_numbers(frame, name)) for name in dict.fromkeys(names)}
     keys = _keys([column.marks() for column in columns.values()], len(table))
     missing = {name: gone for name, column in columns.items() if (gone := column.missing()) is not None}
     infinite = {name: gone for name, column in columns.items() if (gone := column.infinite()) is not None}
     levels = {name: column.levels(keys) for name, column in columns.items()}
     drawn = np.flatnonzero(keys <= bound)
-    drawn = drawn[np.sort(np.argpartition(keys[drawn], held)[:held])] if drawn.size > held else drawn
+    drawn = drawn[_smallest(keys[drawn], held)] if drawn.size > held else drawn
     ones = np.array(sorted({i for own in levels.values() if own is not None for i in own[1]}), dtype=np.intp)
     shown = _as_pandas(table, columns, np.concatenate([drawn, ones]))
     return Look(
@@ -113,26 +116,39 @@ def look_at(frame: Any, names: Sequence[str], most: int | None = None, bound: np
 class _Column:
     """A column as it is looked at."""
 
-    series: nw.Series[Any]
+    table: Any  # narwhals' frame
+    name: str
     numbers: Any  # (n,) where they are plain numbers; None otherwise
+    is_finite: bool  # whether they are, and all of them finite: none is missing either
+
+    @classmethod
+    def of(cls, table: Any, name: str, numbers: Any) -> _Column:
+        """Look at a column of a frame, given its plain numbers, if it has such."""
+        return cls(table, name, numbers, numbers is not None and _is_finite(numbers))
+
+    @property
+    def series(self) -> nw.Series[Any]:
+        """The column as the frame has it."""
+        found: nw.Series[Any] = self.table[self.name]
+        return found
 
     def missing(self) -> Any:
         """(n,) whether a value is missing; None where none is."""
-        if self.numbers is not None and not self.series.null_count() and _is_finite(self.numbers):
+        if self.is_finite:
             return None
         gone = is_missing(self.series)
         return gone if gone.any() else None
 
     def infinite(self) -> Any:
         """(n,) whether a value is infinite; None where none is."""
-        if not self.series.dtype.is_float() or (self.numbers is not None and _is_finite(self.numbers)):
+        if self.is_finite or not self.series.dtype.is_float():
             return None
         gone = np.isinf(self.series.to_numpy().astype(float))
         return gone if gone.any() else None
 
     def marks(self) -> tuple[Any, bool]:
         """(n,) whole numbers that the values determine, and whether they look random already."""
-        if self.series.dtype.is_numeric():
+        if self.numbers is not None or self.series.dtype.is_numeric():
             values = self.series.to_numpy() if self.numbers is None else self.numbers
             if values.dtype.kind in "fiu":
                 return values.view(f"u{values.dtype.itemsize}"), False
@@ -145,10 +161,16 @@ class _Column:
     def levels(self, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
         """How often each level occurs, and the row of each with the smallest key; None where there are many."""
         if self.numbers is not None:
+            if np.unique(self.numbers[: 4 * FEW]).size > FEW:  # as of most columns of numbers, found out at once
+                return None
             known = pd.unique(self.numbers[:THOUSANDS])
             if known.size > FEW:
                 return None
-            if known.size <= COMPARED and (found := _compared(self.numbers, known, keys)) is not None:
+            if (
+                self.is_finite
+                and known.size <= COMPARED
+                and (found := _compared(self.numbers, known, keys)) is not None
+            ):
                 return found
         return _levels(self.series, keys)
 
@@ -165,27 +187,53 @@ def _is_finite(values: Any) -> bool:
 def _compared(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
     """Levels of numbers, by comparing everyone with those of the first; None where there are others."""
     counts, ones = {}, []
+    small = np.flatnonzero(keys <= SMALL)
     for level in known:
         own = values == level
         counts[level.item()] = int(np.count_nonzero(own))
-        ones.append(int(((own.astype(np.uint64) - np.uint64(1)) | keys).argmin()))  # others have the largest key
+        among = small[own[small]]
+        among = among if among.size else np.flatnonzero(own)
+        ones.append(int(among[keys[among].argmin()]))
     return (counts, ones) if sum(counts.values()) == values.size else None
 
 
 # ---------------------------------------------------------------- keys
 
 
+def _smallest(keys: Any, count: int) -> Any:
+    """(count,) where the smallest of more keys stand, in order."""
+    last = np.partition(keys, count - 1)[count - 1]
+    kept = keys < last
+    kept[np.flatnonzero(keys == last)[: count - np.count_nonzero(kept)]] = True
+    return np.flatnonzero(kept)
+
+
 def _keys(marks: Sequence[tuple[Any, bool]], n: int) -> Any:
-    """(n,) numbers that look random and that what a row says determines: the order of rows is of no account."""
-    keys = np.empty(n, dtype=np.uint64)
+    """(n,) numbers that look random and that what a row says determines: the order of rows is of no account.
+
+    Sums of marks, each times a large odd number, rows of which hardly ever agree that do not say the same; then they
+    are made to look random.
+    """
+    keys, factors = np.zeros(n, dtype=np.uint64), _odd_numbers(len(marks))
+    upper, own = np.empty((2, min(n, STRIDE)), dtype=np.uint64)
     for start in range(0, n, STRIDE):
-        some = slice(start, start + STRIDE)
-        own = [given[some] if is_random else _mixed(given[some].astype(np.uint64)) for given, is_random in marks]
-        keys[some] = own[0]
-        for others in own[1:]:
-            keys[some] ^= others
-            _mixed(keys[some])
+        some = keys[start : start + STRIDE]
+        high, low = upper[: some.size], own[: some.size]
+        for (given, is_random), factor in zip(marks, factors, strict=True):
+            bits = given[start : start + STRIDE].astype(np.uint64, copy=False)
+            if not is_random:  # of whole or short numbers the lower bits are all 0, which no product would change
+                np.right_shift(bits, np.uint64(32), out=high)
+                bits = np.bitwise_xor(bits, high, out=low)
+            some += np.multiply(bits, factor, out=low)
+        _mixed(some)
     return keys
+
+
+@cache
+def _odd_numbers(count: int) -> tuple[np.uint64, ...]:
+    """Large odd numbers, the same each time."""
+    numbers = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return tuple(_mixed(numbers) | np.uint64(1))
 
 
 def _mixed(bits: Any) -> Any:
@@ -211,16 +259,20 @@ def _levels(column: nw.Series[Any], keys: Any) -> tuple[dict[Any, int], list[int
     return dict(zip(values, count.tolist(), strict=True)), ones
 
 
-def _as_pandas(table: Any, columns: Mapping[str, Any], rows: Any) -> pd.DataFrame:
+def _as_pandas(table: Any, columns: Mapping[str, _Column], rows: Any) -> pd.DataFrame:
+    if all(column.numbers is not None for column in columns.values()):
+        return pd.DataFrame({name: column.numbers[rows] for name, column in columns.items()})
     return pd.DataFrame(table.select(list(columns))[rows].to_pandas()).reset_index(drop=True)
 
 
-def _added(
-    one: Mapping[str, tuple[int, int]], two: Mapping[str, tuple[int, int]], n: int
-) -> dict[str, tuple[int, int]]:
-    moved = {name: (count, first + n) for name, (count, first) in two.items()}
-    both = {name: (one[name][0] + moved[name][0], one[name][1]) for name in one if name in moved}
-    return {**moved, **one, **both}
+def _added(parts: Sequence[Mapping[str, tuple[int, int]]], starts: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """How many there are in all, and where the first is, of parts that start there."""
+    found: dict[str, tuple[int, int]] = {}
+    for part, start in zip(parts, starts, strict=True):
+        for name, (count, first) in part.items():
+            before, place = found.get(name, (0, start + first))
+            found[name] = before + count, place
+    return found
 
 
 def _merged(one: Mapping[Any, int] | None, two: Mapping[Any, int] | None) -> dict[Any, int] | None:

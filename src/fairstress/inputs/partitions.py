@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.look import HELD, Look, look_at
-from fairstress.inputs.rows import Rows
+from fairstress.inputs.rows import Ends, Rows
 from fairstress.inputs.streamed import COUNT, MOST_COUNTS, count_alike
 from fairstress.summing import add_up
 from fairstress.threads import one_thread
@@ -36,6 +37,7 @@ class Partitions:
     client: Any
     parts: tuple[Any, ...]  # of Rows, to come or there, in their order
     n: float
+    ends: Ends | None = None
 
     def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:
         """Add up over all blocks of all partitions, each partition where it lies, in their order."""
@@ -44,7 +46,7 @@ class Partitions:
 
     def map(self, change: Callable[[Rows], Rows]) -> Partitions:
         """The same with every partition changed, on its worker."""
-        return Partitions(self.client, _asked(self.client, _changed, self.parts, _packed(change)), self.n)
+        return Partitions(self.client, _asked(self.client, _changed, self.parts, _packed(change)), self.n, self.ends)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What a pickle keeps: nothing, since what lies on workers cannot be sent to others."""
@@ -81,9 +83,11 @@ class Workers:
         found = count_alike(pd.concat(counted), keys, COUNT)
         return found if len(found) <= MOST_COUNTS else None
 
-    def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Partitions:
+    def whole(
+        self, names: Sequence[str], code: Callable[[Any], Rows], n: float = np.nan, ends: Ends | None = None
+    ) -> Partitions:
         """Everyone's rows, coded on the workers."""
-        return Partitions(self.client, _asked(self.client, _changed, self._parts(names), _packed(code)), n)
+        return Partitions(self.client, _asked(self.client, _changed, self._parts(names), _packed(code)), n, ends)
 
     def _parts(self, names: Sequence[str]) -> tuple[Any, ...]:
         """Futures of the partitions, of the columns that are named."""

@@ -33,12 +33,34 @@ GROUPS = 2**16  # that are few
 KEPT = 2**25  # numbers made of rows that are kept in memory, a quarter of a gigabyte
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """The least and the greatest of some people's values; those of parts add up to those of the whole."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, columns: Sequence[Array]) -> Ends:
+        """Look at columns in memory; nobody has none."""
+        low = [column.min(initial=np.inf) for column in columns]
+        return cls(np.array(low), np.array([column.max(initial=-np.inf) for column in columns]))
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
 class Whole(Protocol):
     """All rows of a table that is not in memory: batches on disk, or partitions on workers."""
 
     @property
     def n(self) -> float:
         """Sum of the weights."""
+        ...
+
+    @property
+    def ends(self) -> Ends | None:
+        """The features' (m,), or a little beyond; None where nobody has looked."""
         ...
 
     def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:

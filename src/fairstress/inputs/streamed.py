@@ -20,9 +20,9 @@ from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.look import LARGEST, Look, look_at
 from fairstress.inputs.parts import code_part
 from fairstress.inputs.protected import ProtectedCoding
-from fairstress.inputs.rows import BLOCK, Array, Rows, Whole, distinct, repeat_often
+from fairstress.inputs.rows import BLOCK, Array, Ends, Rows, Whole, distinct, repeat_often
 from fairstress.inputs.streams import PIECE, Stream
-from fairstress.inputs.units import FeatureCoding
+from fairstress.inputs.units import FeatureCoding, Units
 from fairstress.summing import add_up, in_order
 
 T = TypeVar("T")
@@ -30,6 +30,7 @@ T = TypeVar("T")
 MOST_COUNTS = 1_000_000  # distinct rows that are counted; where there are more, each row is read as it is
 AT_ONCE = 60  # copies of a batch: those read ahead, waiting and worked on, with what is made of their columns
 LATELY = 10_000  # people who are drawn before they are put to the others
+PARTS = 32  # looks that wait for that at most
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
@@ -42,6 +43,7 @@ class Batches:
     read: Callable[[], Iterator[Any]]
     code: Callable[[Any], Rows]
     n: float
+    ends: Ends | None = None
 
     def total(self, of: Callable[[Rows], T], *, alone: bool = False, width: int | None = None) -> T:
         """Add up over all blocks of all batches, in their order; several threads work on batches, one reads."""
@@ -81,10 +83,10 @@ class InBatches:
             lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
         )
         for look in looks:
-            known[1:] = [add_up([*known[1:], look])]
-            if known[-1].keys.size > LATELY:
-                known[:] = [add_up(known)]
-        return add_up(known)
+            known.append(look)
+            if sum(own.keys.size for own in known[1:]) > LATELY or len(known) > PARTS:
+                known[:] = [Look.together(known)]
+        return Look.together(known)
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
@@ -101,9 +103,11 @@ class InBatches:
                 return None
         return so_far
 
-    def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Batches:
+    def whole(
+        self, names: Sequence[str], code: Callable[[Any], Rows], n: float = np.nan, ends: Ends | None = None
+    ) -> Batches:
         """Everyone's rows, read and coded batch by batch."""
-        return Batches(partial(self._pieces, names), code, n)
+        return Batches(partial(self._pieces, names), code, n, ends)
 
 
 # ---------------------------------------------------------------- reading
@@ -124,8 +128,10 @@ class Apart(Protocol):
         """Distinct rows with the number, or weight, of people; None where too many differ."""
         ...
 
-    def whole(self, names: Sequence[str], code: Callable[[Any], Rows], n: float) -> Whole:
-        """Everyone's rows, given a way to code a part of them and the sum of the weights."""
+    def whole(
+        self, names: Sequence[str], code: Callable[[Any], Rows], n: float = np.nan, ends: Ends | None = None
+    ) -> Whole:
+        """Everyone's rows, given a way to code a part of them, the sum of the weights and ends, as far as known."""
         ...
 
 
@@ -191,7 +197,7 @@ def with_whole(
     people: pd.DataFrame,
     n: int,
     weight: str | None,
-    whole: Callable[[Callable[[Any], Rows], float], Whole],
+    whole: Callable[..., Whole],
 ) -> Table:
     """A sample's table with everyone behind it: coded by their moments, its rows knowing all of them.
 
@@ -206,15 +212,14 @@ def with_whole(
     weight
         Name of a column of weights.
     whole
-        Makes everyone's rows from a way to code a part of them, and the sum of the weights.
+        Makes everyone's rows as `Apart.whole` does, of columns that are known.
     """
     _check_scales(table)
     # not held on to: workers keep coded rows for as long as somebody may ask for them
-    *sums, sizes = whole(partial(code_part, _bare(table), weight), np.nan).total(
-        partial(_moments, table.protected.codes)
-    )
+    *sums, sizes, ends = whole(partial(code_part, _bare(table), weight)).total(partial(_moments, table.protected.codes))
     coded = _by_moments(table, *sums)
-    everyone = whole(partial(code_part, _bare(coded), weight), float(sums[0]))
+    ends = Ends(*(_coded_anew(table.units, coded.units, codes) for codes in (ends.low, ends.high)))
+    everyone = whole(partial(code_part, _bare(coded), weight), float(sums[0]), ends)
     alone = code_part(coded, weight, people)
     first, row_of = distinct(alone.a, alone.x)
     y = alone.y / np.where(alone.weight > 0, alone.weight, 1.0)
@@ -238,11 +243,11 @@ def _check_scales(table: Table) -> None:
 
 
 def _moments(codes: Sequence[float], block: Rows) -> tuple[Any, ...]:
-    """Sum of the weights, weighted sums of codes, of their squares and of the outcome, and people by group."""
+    """Sum of the weights, weighted sums of codes, of their squares and of the outcome, people by group, and ends."""
     w = block.weight
     sizes = np.array([np.count_nonzero((block.a == code) & (w > 0)) for code in codes])
     a = float(w @ block.a), float(w @ block.a**2)
-    return float(w.sum()), w @ block.x, w @ block.x**2, *a, float(block.y.sum()), sizes
+    return float(w.sum()), w @ block.x, w @ block.x**2, *a, float(block.y.sum()), sizes, Ends.of(list(block.x.T))
 
 
 def _by_moments(table: Table, n: float, x: Array, x2: Array, a: float, a2: float, y: float) -> Table:
@@ -258,6 +263,15 @@ def _by_moments(table: Table, n: float, x: Array, x2: Array, a: float, a2: float
     scaling = Scaling(np.array([f.mean for f in features]), np.array([f.deviation for f in features]))
     units = replace(table.units, features=features, protected=own)
     return replace(table, protected=coding, units=units, scaling=scaling, origin=origin)
+
+
+def _coded_anew(before: Units, after: Units, codes: Array) -> Array:
+    """(m,) codes of features by other moments."""
+    found = np.empty_like(codes)
+    for j, (old, new) in enumerate(zip(before.features, after.features, strict=True)):
+        is_atom = new.atom_code is not None and codes[j] == old.atom_code
+        found[j] = new.atom_code if is_atom else (old.mean + old.deviation * codes[j] - new.mean) / new.deviation
+    return found
 
 
 def _number_by_moments(coding: ProtectedCoding, mean: float, deviation: float) -> ProtectedCoding:

@@ -86,9 +86,11 @@ def standing(design: Design, w_A: Array, block: Rows) -> tuple[dict[int, Standin
     eps, terms = np.array(block.x.T, order="C"), {}
     for j, (equation, where) in enumerate(zip(design.equations, design.slices, strict=True)):
         Z = equation.inputs(block.a, block.x)
-        eps[equation.column] -= equation.embedding.values(Z) @ w_A[where]
         if equation.moves:
             terms[j] = Standing.at(equation.embedding, Z)
+            eps[equation.column] -= terms[j].dot(w_A[where])
+        else:
+            eps[equation.column] -= equation.embedding.values(Z) @ w_A[where]
     return terms, eps.T
 
 

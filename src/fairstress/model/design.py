@@ -14,6 +14,7 @@ from fairstress.inputs.data import Table
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.kinds import CATEGORY, NUMBER
 from fairstress.inputs.rows import WIDTH, Array, IntArray, Rows, some_places
+from fairstress.model.cross_products import gram
 from fairstress.model.embedding import (
     ByGroup,
     Embedding,
@@ -384,7 +385,7 @@ def structural_moments(rows: Rows, equations: Sequence[Equation], protected: Equ
 
 
 def _weighed(Z: Array, weight: Array) -> tuple[Array, float]:
-    return _cross_products(Z.T, weight), float(weight.sum())
+    return gram(Z, weight), float(weight.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -427,13 +428,5 @@ def outcome_moments(rows: Rows, columns: Callable[[Rows], Array], width: int = W
 
 
 def _outcome_moments(Phi: Array, block: Rows) -> Moments:
-    G, C = _cross_products(Phi, block.weight), np.dot(Phi.T, block.y[:, None])
+    G, C = gram(Phi.T, block.weight), np.dot(Phi.T, block.y[:, None])
     return Moments(G, C, block.squares.sum().reshape(1, 1), block.y.sum().reshape(1), block.n)
-
-
-def _cross_products(Z: Array, weight: Array) -> Array:
-    """``sum w z z'``; of a matrix with itself, where all weights are 1, only one half is worked out.
-
-    By ``np.dot``: where the result is small, ``@`` would keep other threads from working.
-    """
-    return np.asarray(np.dot(Z.T if (weight == 1).all() else (Z * weight[:, None]).T, Z))

@@ -214,11 +214,11 @@ class Polynomial:
         own = C[..., self._all.earlier, self._all.own]
         return np.concatenate([np.zeros((*C.shape[:-2], 1)), own], axis=-1)
 
-    def dot(self, Z: Array, w: Array) -> Array:
-        """``phi(z)'w`` for inputs (..., r, p), without all columns being written down."""
+    def dot(self, Z: Array, w: Array, low: Array | None = None) -> Array:
+        """``phi(z)'w`` for inputs (..., r, p) and, where they are known, their `lower`; not all columns are made."""
         if not self._all.own.size:
             return np.full(Z.shape[:-1], w[0])
-        products = self.by_input(w[:, None])[0] @ np.swapaxes(self.lower(Z), -1, -2)
+        products = self.by_input(w[:, None])[0] @ np.swapaxes(self.lower(Z) if low is None else low, -1, -2)
         return np.asarray(np.einsum("...pr,...rp->...r", products, Z) + w[0])
 
     @property

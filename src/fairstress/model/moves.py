@@ -48,6 +48,12 @@ class Standing:
         """Stand at inputs (r, p)."""
         return cls(embedding, Z.T, _columns(embedding, Z))
 
+    def dot(self, w: Array) -> Array:
+        """(r,) ``phi(z)'w``, of what is worked out already."""
+        if _goes_by_lower(self.embedding):
+            return self.embedding.dot(self.Z.T, w, self.columns.T)
+        return np.asarray(self.columns.T @ w)
+
     def to(self, Z_cf: Array) -> Move:
         """Move to other inputs (g, r, p)."""
         there = np.swapaxes(Z_cf, 1, 2)

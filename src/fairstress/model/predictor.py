@@ -93,8 +93,9 @@ class PolynomialPredictor:
 
     def predict_with_slopes(self, Z: Array) -> tuple[Array, Array]:
         """Predictions for inputs (..., p), and their derivatives by these, as (..., p)."""
-        predicted = self.predict(Z)
-        slopes = self.embedding.slopes(Z, self.embedding.lower(Z), self.weights[:, None])[..., 0]
+        low = self.embedding.lower(Z)
+        predicted = self._link(self.embedding.dot(Z, self.weights, low))
+        slopes = self.embedding.slopes(Z, low, self.weights[:, None])[..., 0]
         return predicted, slopes * (predicted * (1 - predicted))[..., None] if self.is_logistic else slopes
 
     def _link(self, linear: Array) -> Array:
