@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.frames import THOUSANDS, numbered, plain_numbers
+from fairstress.inputs.frames import COMPARED, THOUSANDS, compared, numbered, plain_numbers
 from fairstress.inputs.missing import is_missing
 
 HELD = 100_000  # people of a sample: what is said of single people is about them
 FEW = 60  # levels of a column that are all looked for
-COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
 STRIDE = 2**13  # keys that are worked out together, in a core's cache
 LARGEST = np.uint64(2**64 - 1)
 
@@ -148,7 +147,7 @@ class _Column:
             known = pd.unique(self.numbers[:THOUSANDS])
             if known.size > FEW:
                 return None
-            if known.size <= COMPARED and (found := _compared(self.numbers, known, keys)) is not None:
+            if known.size <= COMPARED and (found := _by_comparison(self.numbers, known, keys)) is not None:
                 return found
         return _levels(self.series, keys)
 
@@ -162,14 +161,13 @@ def _is_finite(values: Any) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
-def _compared(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
+def _by_comparison(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
     """Levels of numbers, by comparing everyone with those of the first; None where there are others."""
-    counts, ones = {}, []
-    for level in known:
-        own = values == level
-        counts[level.item()] = int(np.count_nonzero(own))
-        ones.append(int(((own.astype(np.uint64) - np.uint64(1)) | keys).argmin()))  # others have the largest key
-    return (counts, ones) if sum(counts.values()) == values.size else None
+    own = compared(values, known)
+    if own is None:
+        return None
+    ones = [int(((one.astype(np.uint64) - np.uint64(1)) | keys).argmin()) for one in own]  # others have the largest key
+    return {level.item(): int(np.count_nonzero(one)) for level, one in zip(known, own, strict=True)}, ones
 
 
 # ---------------------------------------------------------------- keys
