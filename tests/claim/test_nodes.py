@@ -154,6 +154,27 @@ def test_under_model_a_it_is_zero_to_the_last_digit():
     assert evaluate(audit.fitted.claim, at(audit, 0, 0), CFU()).value == 0
 
 
+def without_weight_of_its_own(rows, i):
+    """Rows whose i-th node has handed its weight to the next one of its group."""
+    alike = np.flatnonzero((rows.a == rows.a[i]) & (rows.a_cf == rows.a_cf[i]))
+    weight = rows.weight.copy()
+    weight[alike[alike != i][0]] += weight[i]
+    weight[i] = 0.0
+    return replace(rows, weight=weight)
+
+
+@pytest.mark.parametrize("group", [None, -1.0, 1.0])
+def test_the_change_of_a_node_counts_by_products_alone_whatever_its_net_weight_is(group):
+    # what people add to a node, positive and negative, may cancel to the last digit
+    audit = audit_of(2, 2)
+    few, P, functional = audit.fitted.claim.for_squares(), at(audit, 0.3, -0.2), CFU(group=group)
+    expected = evaluate(audit.fitted.claim, P, functional, gradient=True)
+    for i in (0, few.rows.size - 1):
+        found = evaluate(replace(few, rows=without_weight_of_its_own(few.rows, i)), P, functional, gradient=True)
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+        np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-13)
+
+
 @pytest.mark.parametrize(
     "options",
     [{"measure": "absolute"}, {"change": lambda f: f.assign(y=f["y"] > 0)}, {"n": 90}],
