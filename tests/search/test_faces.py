@@ -9,6 +9,7 @@ from fairstress.analyses.worst_case import Solver
 from fairstress.budgets import SingleCause
 from fairstress.search import faces
 from fairstress.search.faces import to_faces
+from fairstress.search.problem import Problem
 from fairstress.search.search import _ascend_all
 from fairstress.search.sqp import climb
 
@@ -91,6 +92,21 @@ def test_maxima_along_the_eigenvalue_floor_are_reached_too():
         assert np.abs(slope[between]).max() < 1e-5 * np.abs(given).max()
         assert climb(problem, p[None])[0][1] <= value + 1e-7 * abs(value)
     assert on_floor
+
+
+@pytest.mark.parametrize("p_max", [0.6, 0.8])
+def test_nothing_is_asked_for_twice_where_a_move_leads_downhill(fitted, p_max, monkeypatch):
+    """Some of these moves are taken back; what was found of the curvature where they set out still holds there."""
+    asked, ask = [], Problem.values_and_gradients
+
+    def heard(problem, points, starts=None):
+        asked.extend(point.tobytes() for point in points)
+        return ask(problem, points, starts)
+
+    monkeypatch.setattr(Problem, "values_and_gradients", heard)
+    problem = problem_of(fitted, p_max)
+    to_faces(problem, problem.members.scan(6, np.random.default_rng(0)))
+    assert len(asked) == len(set(asked)) > 100
 
 
 def test_many_ascents_and_each_alone_end_as_high(fitted):

@@ -50,6 +50,7 @@ class _Ascent:
     slope: Array  # (q,)
     fit: Fit  # Model B there, from which fits nearby set out
     bend: tuple[Array, Array] | None = None  # directions (q, k) off the floor, and the curvature (k, k) along them
+    is_new: bool = False  # whether that curvature was made here, and not corrected on the way
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
@@ -208,7 +209,7 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
     for one, face in new:
         own = np.array([next(slopes) - one.slope for _ in face.directions.T]).reshape(-1, one.p.size)
         H = own @ face.directions / face.aside
-        one.bend = face.directions, (H + H.T) / 2 + face.bend_of_floor
+        one.bend, one.is_new = (face.directions, (H + H.T) / 2 + face.bend_of_floor), True
     return [one.bend[1] for one, _ in held if one.bend is not None]
 
 
@@ -300,9 +301,9 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
-            one.reach, one.bend = length / SHORTER if length else one.reach, None
+            one.reach, one.bend = length / SHORTER if length else one.reach, one.bend if one.is_new else None
             one.going = one.reach > SHORTEST
             continue
-        one.reach = max(one.reach, LONGER * length)
+        one.reach, one.is_new = max(one.reach, LONGER * length), False
         one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope) if move.is_off_floor else None
         one.p, one.value, one.slope, one.fit = move.target, value, slope, fit
