@@ -10,7 +10,7 @@ import pytest
 import fairstress as fs
 from fairstress.claim import nodes as chosen
 from fairstress.claim import support
-from fairstress.claim.evaluate import evaluate, evaluate_many
+from fairstress.claim.evaluate import evaluate, evaluate_many, fits
 from fairstress.claim.nodes import Nodes
 from fairstress.claim.support import change_support
 from fairstress.functionals.cfu import CFU
@@ -147,6 +147,30 @@ def test_replicates_weigh_the_nodes_anew():
     other = claim.reweighted(weight, claim.system)
     assert other.for_squares().rows.n == pytest.approx(weight.sum())
     agree(other, at(audit, 0.3, -0.2), [CFU(), CFU(group=-1.0)])
+
+
+def test_replicates_of_people_too_many_to_keep_what_is_known_of_them_weigh_each_by_itself(monkeypatch):
+    audit = audit_of(2, 1)
+    claim, P = audit.fitted.claim, at(audit, 0.3, -0.2)
+    weights = np.random.default_rng(0).exponential(size=(2, claim.everyone.weight.size))
+    own = [[fit] for fit in fits(claim, np.array([P, P]))]
+    at_once = CFU().under_weights(claim, weights, own)
+    monkeypatch.setattr(chosen, "KEPT", 0)
+    other = replace(claim)
+    assert CFU().under_weights(other, weights, own) is None
+    each = [CFU().values(other.reweighted(weight, claim.system), one) for weight, one in zip(weights, own, strict=True)]
+    np.testing.assert_allclose(at_once, each, rtol=1e-11)
+    assert at_once.min() > 0
+
+
+def test_a_baseline_of_other_people_is_not_weighed_with_these():
+    audit = audit_of(2, 1)
+    claim, theirs = audit.fitted.claim, audit.fitted.baselines["blind"].claim
+    weights, own = np.ones((1, claim.everyone.weight.size)), [fits(claim, at(audit, 0.3, -0.2)[None])]
+    found = RelativeCFU(theirs, "less").under_weights(claim, weights, own)
+    assert found[0, 0] == pytest.approx(RelativeCFU(theirs, "less").values(claim, own[0])[0], rel=1e-11)
+    of_others = replace(theirs, everyone=replace(theirs.everyone, weight=2 * theirs.everyone.weight))
+    assert RelativeCFU(of_others, "less").under_weights(claim, weights, own) is None
 
 
 def test_under_model_a_it_is_zero_to_the_last_digit():

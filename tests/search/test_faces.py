@@ -146,6 +146,35 @@ def test_a_start_at_the_floor_leaves_it_where_that_leads_uphill(fitted):
     assert max(end[1] for end in ends) > problem.values(starts).max()
 
 
+def test_the_multiplier_of_the_floor_is_that_of_all_coordinates_that_are_free():
+    """Random slopes in corners and faces: what is held does not want inwards, and what is free decides."""
+    rng, freed = np.random.default_rng(0), 0
+    for _ in range(2000):
+        q = int(rng.integers(1, 5))
+        slope, normal = rng.standard_normal((2, q))
+        limit = rng.choice([-1.0, 0.0, 1.0], q, p=[0.4, 0.2, 0.4])
+        free, nu = faces._held(slope, normal, limit, np.ones(q, dtype=bool))
+        freed += bool(free.all()) and not (limit == 0).any()
+        assert free[limit == 0].all()
+        assert nu == (-(slope[free] @ normal[free]) / (normal[free] @ normal[free]) if free.any() else 0.0)
+        assert (limit * (slope + nu * normal) >= 0)[~free].all()
+    assert freed > 100  # among them corners that let all of their coordinates go
+
+
+def test_points_below_the_floor_are_drawn_back_to_it_unless_all_coordinates_are_at_limits(fitted):
+    members = problem_of(fitted, 0.9).members
+    corner = np.where([True, True, False], members.high, members.low)
+    assert members.smallest_eigenvalue(corner) < members.floor
+    assert faces._returned(members, corner) is None
+    edge = corner.copy()
+    edge[0] -= 0.05
+    back = faces._returned(members, edge)
+    assert (back[1:] == corner[1:]).all()
+    assert back[0] < edge[0]
+    assert members.smallest_eigenvalue(back) == pytest.approx(members.floor, abs=1e-8)
+    assert members.contains(back)
+
+
 def test_curvature_is_corrected_along_a_step_and_stays_where_that_says_nothing():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((4, 4))

@@ -145,15 +145,14 @@ def _normal(members: CorrelationSet, v: Array) -> Array:
 
 def _held(slope: Array, normal: Array, limit: Array, inner: Mask) -> tuple[Mask, float]:
     """Coordinates that are free on the floor, and its multiplier; what the slope along it draws inwards is let go."""
-    free, nu = (limit == 0) & inner, 0.0
-    for _ in range(slope.size):
+    free = (limit == 0) & inner
+    while True:  # each turn frees some coordinate, or is the last
         size = float(normal[free] @ normal[free])
         nu = -float(slope[free] @ normal[free]) / size if size > 0 else 0.0
         drawn = (limit * (slope + nu * normal) < 0) & inner & ~free
         if not drawn.any():
-            break
+            return free, nu
         free = free | drawn
-    return free, nu
 
 
 def _across(n: Array) -> Array:
