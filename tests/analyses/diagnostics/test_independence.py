@@ -1,4 +1,4 @@
-"""Independences that hold given others than a variable's own parents: regression where all are numbers, else untested."""
+"""Independences given others than a variable's own parents: regression where all are numbers, otherwise untested."""
 
 from __future__ import annotations
 
