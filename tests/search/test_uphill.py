@@ -147,6 +147,22 @@ def test_where_a_sample_leads_astray_all_rows_are_asked_each_time(large):
     assert value == pytest.approx(alone, rel=1e-4)
 
 
+def test_a_worst_case_over_many_pairs_is_a_maximum_with_all_rows_though_a_sample_shows_the_way(large):
+    worst = large.worst_case(0.1)
+    problem = problem_of(large, 0.1)
+    assert worst.status is Status.CONVERGED
+    p = problem.members.point(worst.correlation.to_numpy())
+    assert problem.values(p[None])[0] == pytest.approx(worst.value, rel=1e-12)
+    assert uphill(problem, p[None])[0][1] <= worst.value * (1 + 1e-5)
+    assert worst.value >= max(problem.values(starts_of(problem, 50)))
+
+
+def test_every_ascent_is_told_to_whoever_watches(audit):
+    told, problem = [], problem_of(audit, 0.1)
+    ends = search._ascend_all(replace(problem, ascended=lambda: told.append(1)), starts_of(problem, 5))
+    assert len(ends) == len(told) == 5
+
+
 # ---------------------------------------------------------------- processes
 
 
