@@ -45,3 +45,18 @@ def test_a_heap_tells_the_attribute_and_is_named():
 
 def test_nothing_is_said_of_features_where_nothing_leaks():
     assert audit_of(0).leakage().by_feature == {}
+
+
+def test_errors_that_tell_the_attribute_only_together_are_said_to_do_so():
+    """The errors of two features are normal in both groups, correlated upwards in one and downwards in the other."""
+    rng = np.random.default_rng(0)
+    woman, e, f = rng.integers(0, 2, 3000), rng.standard_normal(3000), rng.standard_normal(3000)
+    frame = pd.DataFrame({"sex": np.where(woman, "woman", "man"), "x": woman + e})
+    frame["z"] = woman + np.where(woman, 0.95, -0.95) * e + np.sqrt(1 - 0.95**2) * f
+    frame["y"] = frame["x"] + frame["z"] + rng.standard_normal(3000)
+    graph = fs.CausalGraph.parse("sex -> x, z", protected="sex", outcome="y")
+    given = {"degrees": {"x": 1, "z": 1}, "penalty": 0, "predictor_degree": 1, "predictor_penalty": 1}
+    leakage = fs.Audit.fit(frame, graph, **given).leakage()
+    assert leakage.auc > 0.8
+    assert max(leakage.by_feature.values()) < 0.55
+    assert str(leakage).endswith("The errors of no single feature do so: it is how they go together.")

@@ -9,7 +9,7 @@ import pytest
 
 import fairstress as fs
 from fairstress.claim import grid
-from fairstress.claim.evaluate import evaluate
+from fairstress.claim.evaluate import evaluate, fits
 from fairstress.claim.grid import Grid, Products, Sums, chebyshev, ends_of, leja, lost
 from fairstress.functionals.cfu import CFU, group_cfu
 from fairstress.inputs import look
@@ -102,6 +102,8 @@ def test_where_digits_would_be_lost_everyone_is_swept(tmp_path, monkeypatch):
     assert found.value == swept.value
     assert np.array_equal(found.gradient, swept.gradient)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
+    claim._values.clear(), few._values.clear()
+    assert evaluate(claim, at, CFU()).value == swept.value  # a value alone, too
     other = replace(claim)
     assert other.for_squares() is other.for_changes()  # a trial tells
 
@@ -119,6 +121,36 @@ def test_grids_that_would_take_too_long_are_not_laid(tmp_path, monkeypatch, limi
     claim = streamed(drawn(), tmp_path, 2, 2).fitted.claim
     monkeypatch.setattr(grid, limit, 1)
     assert Grid.of(claim.rows, claim.design, claim.view, claim.predictor, claim.may_differ) is None
+
+
+def test_levels_beside_a_number_as_the_attribute_have_no_grid_and_the_cfu_of_a_table_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    graph = fs.CausalGraph.parse("a -> x, z, v; x -> z; z, c -> v; x <-> v", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 3000, random_state=1).frame
+    a, c = rng.standard_normal(3000), rng.choice(["p", "q", "r"], 3000)
+    frame = frame.assign(a=a, c=c, x=frame["x"] + a, v=frame["v"] - 0.3 * frame["x"])
+    audit = streamed(frame, tmp_path, 2, 1, graph)
+    claim = audit.fitted.claim
+    assert grid.grouped(claim.rows, claim.design) is None  # each person would be a group
+    assert claim.for_squares().cross is None
+    in_memory = fs.Audit.fit(frame, graph, degrees=dict.fromkeys(graph.features, 2), predictor_degree=1, **OTHERS)
+    P = {("x", "v"): 0.3}
+    assert audit.cfu(P) == pytest.approx(in_memory.cfu(P), rel=1e-9)
+    assert audit.cfu(P) > 1e-4
+
+
+def test_two_predictors_of_people_who_are_not_in_memory_are_compared_in_one_sweep(tmp_path, monkeypatch):
+    audit = streamed(drawn(), tmp_path, 2, 2)
+    own, blind = audit.fitted.claim, audit.fitted.baselines["blind"].claim
+    expected = [evaluate(claim, correlation(audit), CFU()).value for claim in (own, blind)]
+    monkeypatch.setattr(grid, "MOST_SUMS", 1)  # no grid
+    both_swept, passes, total = [replace(claim) for claim in (own, blind)], [], Batches.total
+    monkeypatch.setattr(Batches, "total", lambda *given, **more: passes.append(1) or total(*given, **more))
+    fitted = fits(own, correlation(audit)[None])
+    passes.clear()
+    found = CFU().of_both(*both_swept, fitted)
+    assert len(passes) == 1
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-10)
 
 
 # ---------------------------------------------------------------- its parts

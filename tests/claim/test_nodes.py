@@ -10,7 +10,7 @@ import pytest
 import fairstress as fs
 from fairstress.claim import nodes as chosen
 from fairstress.claim import support
-from fairstress.claim.evaluate import evaluate, evaluate_many
+from fairstress.claim.evaluate import evaluate, evaluate_many, fits
 from fairstress.claim.nodes import Nodes
 from fairstress.claim.support import change_support
 from fairstress.functionals.cfu import CFU
@@ -149,9 +149,54 @@ def test_replicates_weigh_the_nodes_anew():
     agree(other, at(audit, 0.3, -0.2), [CFU(), CFU(group=-1.0)])
 
 
+def test_replicates_of_people_too_many_to_keep_what_is_known_of_them_weigh_each_by_itself(monkeypatch):
+    audit = audit_of(2, 1)
+    claim, P = audit.fitted.claim, at(audit, 0.3, -0.2)
+    weights = np.random.default_rng(0).exponential(size=(2, claim.everyone.weight.size))
+    own = [[fit] for fit in fits(claim, np.array([P, P]))]
+    at_once = CFU().under_weights(claim, weights, own)
+    monkeypatch.setattr(chosen, "KEPT", 0)
+    other = replace(claim)
+    assert CFU().under_weights(other, weights, own) is None
+    each = [CFU().values(other.reweighted(weight, claim.system), one) for weight, one in zip(weights, own, strict=True)]
+    np.testing.assert_allclose(at_once, each, rtol=1e-11)
+    assert at_once.min() > 0
+
+
+def test_a_baseline_of_other_people_is_not_weighed_with_these():
+    audit = audit_of(2, 1)
+    claim, theirs = audit.fitted.claim, audit.fitted.baselines["blind"].claim
+    weights, own = np.ones((1, claim.everyone.weight.size)), [fits(claim, at(audit, 0.3, -0.2)[None])]
+    found = RelativeCFU(theirs, "less").under_weights(claim, weights, own)
+    assert found[0, 0] == pytest.approx(RelativeCFU(theirs, "less").values(claim, own[0])[0], rel=1e-11)
+    of_others = replace(theirs, everyone=replace(theirs.everyone, weight=2 * theirs.everyone.weight))
+    assert RelativeCFU(of_others, "less").under_weights(claim, weights, own) is None
+
+
 def test_under_model_a_it_is_zero_to_the_last_digit():
     audit = audit_of(3, 2)
     assert evaluate(audit.fitted.claim, at(audit, 0, 0), CFU()).value == 0
+
+
+def without_weight_of_its_own(rows, i):
+    """Rows whose i-th node has handed its weight to the next one of its group."""
+    alike = np.flatnonzero((rows.a == rows.a[i]) & (rows.a_cf == rows.a_cf[i]))
+    weight = rows.weight.copy()
+    weight[alike[alike != i][0]] += weight[i]
+    weight[i] = 0.0
+    return replace(rows, weight=weight)
+
+
+@pytest.mark.parametrize("group", [None, -1.0, 1.0])
+def test_the_change_of_a_node_counts_by_products_alone_whatever_its_net_weight_is(group):
+    # what people add to a node, positive and negative, may cancel to the last digit
+    audit = audit_of(2, 2)
+    few, P, functional = audit.fitted.claim.for_squares(), at(audit, 0.3, -0.2), CFU(group=group)
+    expected = evaluate(audit.fitted.claim, P, functional, gradient=True)
+    for i in (0, few.rows.size - 1):
+        found = evaluate(replace(few, rows=without_weight_of_its_own(few.rows, i)), P, functional, gradient=True)
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+        np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,24 @@ WAYS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
 }
 
 
+class Text(str):
+    """A text that counts the characters that are copied out of it, and out of the copies."""
+
+    copied: list[int]
+
+    def __getitem__(self, place: Any) -> str:
+        cut = Text(super().__getitem__(place))
+        cut.copied = self.copied
+        self.copied.append(len(cut))
+        return cut
+
+
 def handled(work: Callable[[Any], Any], given: Any) -> int:
     """Calls that some work makes, each counted with the length of the text, or of the list, that it goes through."""
-    found = 0
+    found, copied = 0, []
+    if isinstance(given, str):
+        given = Text(given)
+        given.copied = copied
 
     def watch(frame: Any, event: str, called: Any) -> None:
         nonlocal found
@@ -48,7 +63,7 @@ def handled(work: Callable[[Any], Any], given: Any) -> int:
         work(given)
     finally:
         sys.setprofile(before)
-    return found
+    return found + sum(copied)
 
 
 @pytest.mark.parametrize(("make", "work"), WAYS.values(), ids=WAYS)

@@ -10,6 +10,7 @@ from fairstress.budgets import SingleCause
 from fairstress.errors import Status
 from fairstress.search import faces
 from fairstress.search.faces import to_faces
+from fairstress.search.problem import Problem
 from fairstress.search.search import _ascend_all
 from fairstress.search.sqp import climb
 
@@ -124,6 +125,21 @@ def test_an_ascent_that_comes_near_a_known_end_goes_no_further(along_floor):
     np.testing.assert_allclose(end[0], top, atol=1e-4)
 
 
+@pytest.mark.parametrize("p_max", [0.6, 0.8])
+def test_nothing_is_asked_for_twice_where_a_move_leads_downhill(fitted, p_max, monkeypatch):
+    """Some of these moves are taken back; what was found of the curvature where they set out still holds there."""
+    asked, ask = [], Problem.values_and_gradients
+
+    def heard(problem, points, starts=None):
+        asked.extend(point.tobytes() for point in points)
+        return ask(problem, points, starts)
+
+    monkeypatch.setattr(Problem, "values_and_gradients", heard)
+    problem = problem_of(fitted, p_max)
+    to_faces(problem, problem.members.scan(6, np.random.default_rng(0)))
+    assert len(asked) == len(set(asked)) > 100
+
+
 def test_many_ascents_and_each_alone_end_as_high(fitted):
     problem = problem_of(fitted, 0.5)
     starts = problem.members.scan(5, np.random.default_rng(2))
@@ -159,6 +175,35 @@ def test_a_start_at_the_floor_leaves_it_where_that_leads_uphill(fitted):
     assert ends
     assert all(problem.members.smallest_eigenvalue(p) > problem.members.floor + 1e-3 for p, _, _ in ends)
     assert max(end[1] for end in ends) > problem.values(starts).max()
+
+
+def test_the_multiplier_of_the_floor_is_that_of_all_coordinates_that_are_free():
+    """Random slopes in corners and faces: what is held does not want inwards, and what is free decides."""
+    rng, freed = np.random.default_rng(0), 0
+    for _ in range(2000):
+        q = int(rng.integers(1, 5))
+        slope, normal = rng.standard_normal((2, q))
+        limit = rng.choice([-1.0, 0.0, 1.0], q, p=[0.4, 0.2, 0.4])
+        free, nu = faces._held(slope, normal, limit, np.ones(q, dtype=bool))
+        freed += bool(free.all()) and not (limit == 0).any()
+        assert free[limit == 0].all()
+        assert nu == (-(slope[free] @ normal[free]) / (normal[free] @ normal[free]) if free.any() else 0.0)
+        assert (limit * (slope + nu * normal) >= 0)[~free].all()
+    assert freed > 100  # among them corners that let all of their coordinates go
+
+
+def test_points_below_the_floor_are_drawn_back_to_it_unless_all_coordinates_are_at_limits(fitted):
+    members = problem_of(fitted, 0.9).members
+    corner = np.where([True, True, False], members.high, members.low)
+    assert members.smallest_eigenvalue(corner) < members.floor
+    assert faces._returned(members, corner) is None
+    edge = corner.copy()
+    edge[0] -= 0.05
+    back = faces._returned(members, edge)
+    assert (back[1:] == corner[1:]).all()
+    assert back[0] < edge[0]
+    assert members.smallest_eigenvalue(back) == pytest.approx(members.floor, abs=1e-8)
+    assert members.contains(back)
 
 
 def test_curvature_is_corrected_along_a_step_and_stays_where_that_says_nothing():

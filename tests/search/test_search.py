@@ -236,3 +236,19 @@ def test_a_pattern_search_that_runs_out_of_rounds_says_so(monkeypatch):
     _, value, status = pattern_search(problem, start)
     assert status is Status.SEARCH_STEPS
     assert value > problem.values(start[None])[0]
+
+
+def test_where_equations_absorb_all_pairs_cfu_is_rounding_and_nothing_is_climbed(monkeypatch):
+    graph = fs.CausalGraph.parse(
+        "a -> x, z, v; x -> z; x, z -> v; x <-> z; z <-> v; x <-> v", protected="a", outcome="y"
+    )
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    given = {"degrees": dict.fromkeys("xzv", 1), "penalty": 0, "predictor_degree": 1, "random_state": 0}
+    audit = fs.Audit.fit(frame, graph, **given)
+    climbed, ask = [], Problem.values_and_gradients
+    monkeypatch.setattr(Problem, "values_and_gradients", lambda *given: climbed.append(1) or ask(*given))
+    worst = audit.worst_case(0.5)
+    assert 0 <= worst.value < 1e-24
+    assert worst.status is Status.CONVERGED
+    assert len(climbed) <= 1  # a look at slopes for sign patterns
+    assert audit.worst_case(0.5, budget="spectral").value < 1e-24

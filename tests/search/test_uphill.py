@@ -63,6 +63,21 @@ def test_an_ascent_that_keeps_asking_ends_where_it_was_highest(audit, monkeypatc
     assert value > problem.values(start[None])[0]
 
 
+def test_an_ascent_that_ran_out_of_values_goes_on_from_where_it_was(audit, monkeypatch):
+    problem = problem_of(audit, 0.6)
+    (start,) = starts_of(problem, 1)
+    monkeypatch.setattr(ascents, "MOST", 5)
+    (end,) = uphill(problem, start[None])
+    short = search._climbed_on(problem, end)  # five values at a time, and only so often
+    assert short[2] is Status.SEARCH_STEPS
+    assert short[1] > end[1]
+    monkeypatch.undo()
+    on = search._climbed_on(problem, end)
+    assert on[2] is Status.CONVERGED
+    assert on[1] > short[1]
+    assert search._climbed_on(problem, on) is on
+
+
 @pytest.mark.parametrize("value", [0.3, 0.999, 1.001, 40.0, -2.0])
 def test_the_slope_of_a_loss_is_its_derivative(value):
     """``value * (1 + z)^2`` at z = 0, by differences."""
@@ -113,6 +128,16 @@ def test_ends_with_the_help_of_a_sample_are_maxima_with_all_rows(large, p_max):
         assert uphill(problem, p[None])[0][1] <= value * (1 + 1e-5)
 
 
+def test_what_a_few_tilts_of_the_sample_leave_to_gain_is_gained_with_all_rows(large, monkeypatch):
+    problem = problem_of(large, 0.1)
+    coarse, starts = sample_of(problem), starts_of(problem, 2)
+    settled = uphill_by_sample(problem, coarse, starts)
+    monkeypatch.setattr(by_sample, "TILTS", 1)  # on a sample that is not even precise
+    for (p, value, _), (_, expected, _) in zip(uphill_by_sample(problem, coarse, starts), settled, strict=True):
+        assert value == problem.values(p[None])[0]
+        assert value == pytest.approx(expected, rel=1e-5)
+
+
 def test_where_a_sample_leads_astray_all_rows_are_asked_each_time(large):
     problem = problem_of(large, 0.5)
     astray = replace(sample_of(problem), sign=-problem.sign)
@@ -120,6 +145,22 @@ def test_where_a_sample_leads_astray_all_rows_are_asked_each_time(large):
     ((_, value, _),) = uphill_by_sample(problem, astray, starts)
     ((_, alone, _),) = uphill(problem, starts)
     assert value == pytest.approx(alone, rel=1e-4)
+
+
+def test_a_worst_case_over_many_pairs_is_a_maximum_with_all_rows_though_a_sample_shows_the_way(large):
+    worst = large.worst_case(0.1)
+    problem = problem_of(large, 0.1)
+    assert worst.status is Status.CONVERGED
+    p = problem.members.point(worst.correlation.to_numpy())
+    assert problem.values(p[None])[0] == pytest.approx(worst.value, rel=1e-12)
+    assert uphill(problem, p[None])[0][1] <= worst.value * (1 + 1e-5)
+    assert worst.value >= max(problem.values(starts_of(problem, 50)))
+
+
+def test_every_ascent_is_told_to_whoever_watches(audit):
+    told, problem = [], problem_of(audit, 0.1)
+    ends = search._ascend_all(replace(problem, ascended=lambda: told.append(1)), starts_of(problem, 5))
+    assert len(ends) == len(told) == 5
 
 
 # ---------------------------------------------------------------- processes

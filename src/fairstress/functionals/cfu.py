@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
@@ -19,6 +20,8 @@ from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import FactualBlock, weight_gradient
 from fairstress.model.fit import Fit
 from fairstress.options import NO_GRADIENT
+
+Mask = NDArray[np.bool_]
 
 MOST_CHANGES = 2**25  # of all people under all fits of some replicates, a quarter of a gigabyte
 
@@ -49,12 +52,12 @@ class CFU:
 
     def _of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float]:
         """What a block of people adds for each fit, and the people's weight."""
-        weight, total = self._weight(factual.block), np.empty(len(fits))
+        weight, chosen, total = self._weight(factual.block), self._chosen(factual.block), np.empty(len(fits))
         if fast := compiled(claim):
             return fast.values(fits, factual, weight), float(weight.sum())
         for some, counterfactual, predicted in claim.predicted_side_by_side(fits, factual):
             change = predicted - counterfactual.of_people(factual.predicted)
-            total[some] = _sums(claim, change, counterfactual.weights(weight))
+            total[some] = _sums(claim, change, counterfactual.weights(weight), chosen)
         return total, float(weight.sum())
 
     def of_both(self, first: Claim, second: Claim, fits: Sequence[Fit]) -> tuple[Array, Array]:
@@ -88,7 +91,7 @@ class CFU:
         if found is None or sum(map(len, fits)) * found[0].rows.size > MOST_CHANGES:
             return None
         few, weight, cross = found
-        chosen = self._weight(replace(few.rows, weight=np.ones(few.rows.size)))
+        chosen = self._chosen(few.rows)
         change = _changes(few, [fit for own in fits for fit in own]).reshape(len(weights), -1, chosen.size) * chosen
         if cross is None:
             total = (claim.measure.each(change) @ weight[:, :, None])[:, :, 0]
@@ -115,7 +118,8 @@ class CFU:
 
     def _slopes_of_block(self, fits: Sequence[Fit], claim: Claim, factual: FactualBlock) -> tuple[Array, float, Array]:
         """What a block of people adds for each fit, their weight, and derivatives of the first by the weights."""
-        weight, w_B = self._weight(factual.block), np.array([fit.weights for fit in fits])
+        weight, chosen = self._weight(factual.block), self._chosen(factual.block)
+        w_B = np.array([fit.weights for fit in fits])
         if fast := compiled(claim):
             totals, c_w = fast.values_and_slopes(fits, factual, weight)
             return totals, float(weight.sum()), c_w
@@ -124,8 +128,8 @@ class CFU:
             predicted, slopes = claim.predictor.predict_with_slopes(claim.view.counterfactual(worlds))
             assert slopes is not None
             change = predicted - factual.predicted
-            g_eps, g_x = claim.view.gradients(worlds, _slopes(claim, change, weight)[..., None] * slopes)
-            totals[some] = _sums(claim, change, weight)
+            g_eps, g_x = claim.view.gradients(worlds, _slopes(claim, change, weight, chosen)[..., None] * slopes)
+            totals[some] = _sums(claim, change, weight, chosen)
             c_w[some] = weight_gradient(claim.design, claim.model_a.weights, w_B[some], worlds, g_eps=g_eps, g_x=g_x)
         return totals, float(weight.sum()), c_w
 
@@ -138,10 +142,16 @@ class CFU:
         return values
 
     def _weight(self, block: Rows) -> Array:
-        weight = block.weight
+        return block.weight if self.group is None and self.to is None else block.weight * self._chosen(block)
+
+    def _chosen(self, block: Rows) -> Mask:
+        """(r,) who is meant: of a node its weight does not tell, which may be 0 though its change counts."""
+        chosen = np.ones(block.size, dtype=bool)
         if self.group is not None:
-            weight = weight * (block.a == self.group)
-        return weight if self.to is None else weight * (block.a_cf == self.to)
+            chosen &= block.a == self.group
+        if self.to is not None:
+            chosen &= block.a_cf == self.to
+        return chosen
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -161,25 +171,25 @@ def weighed(rows: Array, weight: Array) -> Array:
     return np.array([np.dot(row, weight) for row in rows])
 
 
-def _sums(claim: Claim, change: Array, weight: Array) -> Array:
-    """(g,) what changes (g, r) add up to, of those who have any weight; NaN where digits are lost.
+def _sums(claim: Claim, change: Array, weight: Array, chosen: Mask) -> Array:
+    """(g,) what changes (g, r) add up to, of those who are meant; NaN where digits are lost.
 
     What stands beside changes no digit.
     """
     if claim.cross is None:
         return weighed(claim.measure.each(change), weight)
-    own = np.where(weight != 0, change, 0.0)
+    own = np.where(chosen, change, 0.0)
     found = np.asarray(_crossed(claim.cross, own)[:, None] @ own[:, :, None])[:, 0, 0]
     return found if claim.swept is None else np.where(lost(own, claim.cross), np.nan, found)
 
 
-def _slopes(claim: Claim, change: Array, weight: Array) -> Array:
+def _slopes(claim: Claim, change: Array, weight: Array, chosen: Mask) -> Array:
     """(g, r) derivatives of these sums."""
     assert claim.measure.slope is not None
     if claim.cross is None:
         return np.asarray(weight * claim.measure.slope(change))
-    own = np.where(weight != 0, change, 0.0)
-    return np.where(weight != 0, claim.measure.slope(_crossed(claim.cross, own)), 0.0)
+    own = np.where(chosen, change, 0.0)
+    return np.where(chosen, claim.measure.slope(_crossed(claim.cross, own)), 0.0)
 
 
 def _crossed(Q: Array, rows: Array) -> Array:

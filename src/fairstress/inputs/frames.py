@@ -18,6 +18,7 @@ from fairstress.inputs.rows import MANY, Array, IntArray, some_places
 WHOLE = 2**53  # up to which a double holds every whole number
 FINEST, WIDEST = 1e-100, 1e100  # between the ends of a column: squares of other differences are no doubles
 
+COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
 THOUSANDS = 1000  # distinct values of a sample that make it plain that a column holds many
 
 # ---------------------------------------------------------------- frames
@@ -225,6 +226,12 @@ def numbered(column: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
     number: dict[Any, int] = {}
     codes = np.fromiter((number.setdefault(v, len(number)) for v in column.to_list()), np.intp, count=len(column))
     return codes, list(number)
+
+
+def compared(values: NDArray[Any], levels: Sequence[Any]) -> list[NDArray[np.bool_]] | None:
+    """Who has each of some levels, by comparing everyone's number with each; None where someone has none of them."""
+    own = [values == level for level in levels]
+    return own if sum(int(np.count_nonzero(one)) for one in own) == values.size else None
 
 
 def _numbered_by_arrow(native: Any) -> tuple[IntArray, list[Any]]:

@@ -13,12 +13,11 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.frames import THOUSANDS, numbered, plain_numbers
+from fairstress.inputs.frames import COMPARED, THOUSANDS, compared, numbered, plain_numbers
 from fairstress.inputs.missing import is_missing
 
 HELD = 100_000  # people of a sample: what is said of single people is about them
 FEW = 60  # levels of a column that are all looked for
-COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
 STRIDE = 2**13  # keys that are worked out together, in a core's cache
 LARGEST = np.uint64(2**64 - 1)
 SMALL = np.uint64(2**58)  # keys of about one person in 64, among whom the smallest of most levels are
@@ -169,7 +168,7 @@ class _Column:
             if (
                 self.is_finite
                 and known.size <= COMPARED
-                and (found := _compared(self.numbers, known, keys)) is not None
+                and (found := _by_comparison(self.numbers, known, keys)) is not None
             ):
                 return found
         return _levels(self.series, keys)
@@ -184,17 +183,18 @@ def _is_finite(values: Any) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
-def _compared(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
+def _by_comparison(values: Any, known: Any, keys: Any) -> tuple[dict[Any, int], list[int]] | None:
     """Levels of numbers, by comparing everyone with those of the first; None where there are others."""
-    counts, ones = {}, []
+    masks = compared(values, known)
+    if masks is None:
+        return None
     small = np.flatnonzero(keys <= SMALL)
-    for level in known:
-        own = values == level
-        counts[level.item()] = int(np.count_nonzero(own))
+    ones = []
+    for own in masks:
         among = small[own[small]]
         among = among if among.size else np.flatnonzero(own)
         ones.append(int(among[keys[among].argmin()]))
-    return (counts, ones) if sum(counts.values()) == values.size else None
+    return {level.item(): int(np.count_nonzero(own)) for level, own in zip(known, masks, strict=True)}, ones
 
 
 # ---------------------------------------------------------------- keys

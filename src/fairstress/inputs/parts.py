@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairstress.inputs.data import Table
-from fairstress.inputs.frames import WHOLE, numbered, plain_numbers, read_numbers, take_columns
+from fairstress.inputs.frames import COMPARED, WHOLE, compared, numbered, plain_numbers, read_numbers, take_columns
 from fairstress.inputs.intake import read_weights
 from fairstress.inputs.newcomers import code_attribute
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows
 from fairstress.inputs.units import FeatureCoding
-
-COMPARED = 4  # levels up to which it is faster to compare people's values with each than to number them
 
 
 def code_part(table: Table, weight: str | None, part: Any) -> Rows:
@@ -68,7 +66,7 @@ def _coded_attribute(table: Table, part: Any) -> Array:
     values = _told_apart(plain_numbers(part, names[0])) if len(names) == 1 else None
     if coding.levels is None and values is not None:
         return np.asarray((values.astype(float, copy=False) - coding.mean) / coding.deviation)
-    a = _compared(coding, values) if values is not None and _is_compared(coding) else None
+    a = _by_comparison(coding, values) if values is not None and _is_compared(coding) else None
     return code_attribute(table, [_column(part, name) for name in names]) if a is None else a
 
 
@@ -78,14 +76,15 @@ def _is_compared(coding: ProtectedCoding) -> bool:
     return 0 < len(levels) <= COMPARED and all(isinstance(level, Real) for level in levels)
 
 
-def _compared(coding: ProtectedCoding, values: NDArray[Any]) -> Array | None:
+def _by_comparison(coding: ProtectedCoding, values: NDArray[Any]) -> Array | None:
     """Codes of people's levels, by arithmetic, which takes a tenth of choosing; None where some level is not known."""
-    a, known = np.zeros(values.size), 0
-    for level, code in zip(coding.levels or (), coding.codes, strict=True):
-        own = values == level
-        known += int(np.count_nonzero(own))
-        a += own.astype(float) * code
-    return a if known == values.size else None
+    own = compared(values, coding.levels or ())
+    if own is None:
+        return None
+    a = np.zeros(values.size)
+    for one, code in zip(own, coding.codes, strict=True):
+        a += one.astype(float) * code
+    return a
 
 
 def _code_feature(feature: FeatureCoding, part: Any, codes: Array) -> None:

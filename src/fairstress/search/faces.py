@@ -56,6 +56,7 @@ class _Ascent:
     fit: Fit  # Model B there, from which fits nearby set out
     bend: tuple[Array, Array] | None = None  # directions (q, k), and the curvature (k, k) along them
     on_floor: bool = False  # where that was seen: CFU bends the more the nearer the floor is
+    is_new: bool = False  # whether that curvature was made here, and not corrected on the way
     reach: float = REACH  # the longest next move
     going: bool = True
     ended: bool = False  # whether it has reached a maximum
@@ -157,15 +158,14 @@ def _normal(members: CorrelationSet, v: Array) -> Array:
 
 def _held(slope: Array, normal: Array, limit: Array, inner: Mask) -> tuple[Mask, float]:
     """Coordinates that are free on the floor, and its multiplier; what the slope along it draws inwards is let go."""
-    free, nu = (limit == 0) & inner, 0.0
-    for _ in range(slope.size):
+    free = (limit == 0) & inner
+    while True:  # each turn frees some coordinate, or is the last
         size = float(normal[free] @ normal[free])
         nu = -float(slope[free] @ normal[free]) / size if size > 0 else 0.0
         drawn = (limit * (slope + nu * normal) < 0) & inner & ~free
         if not drawn.any():
-            break
+            return free, nu
         free = free | drawn
-    return free, nu
 
 
 def _across(n: Array) -> Array:
@@ -218,7 +218,7 @@ def _curvatures(problem: Problem, held: Sequence[tuple[_Ascent, _Face]]) -> list
     for one, face in new:
         own = [_slope_along(problem.members, face, *next(pairs)) - face.slope for _ in face.directions.T]
         H = np.array(own).reshape(-1, one.p.size) @ face.directions / face.aside
-        one.bend = face.directions, (H + H.T) / 2
+        one.bend, one.is_new = (face.directions, (H + H.T) / 2), True
     return [one.bend[1] for one, _ in held if one.bend is not None]
 
 
@@ -345,10 +345,10 @@ def _make(problem: Problem, moves: Sequence[_Move]) -> None:
     for move, value, slope, fit in zip(moves, values.tolist(), slopes, fits, strict=True):
         one, length = move.ascent, float(np.abs(move.target - move.ascent.p).max())
         if value < one.value + GAIN * move.promised:
-            one.reach, one.bend = length / SHORTER if length else one.reach, None
+            one.reach, one.bend = length / SHORTER if length else one.reach, one.bend if one.is_new else None
             one.going = one.reach > SHORTEST
             continue
-        one.reach = max(one.reach, LONGER * length)
+        one.reach, one.is_new = max(one.reach, LONGER * length), False
         if not one.on_floor:
             one.bend = _corrected(one.bend, move.target - one.p, slope - one.slope)
         elif length > STILL * width or not HALF[0] <= (value - one.value) / move.promised <= HALF[1]:
