@@ -36,7 +36,8 @@ ENOUGH = 3  # ascents that agree on the best value end the search
 FEW = 1024  # people in a sample that tells the hills of many pairs apart
 TRIED = 4  # times as many starts where there are so many
 HASTE = 1e-2  # gain of a step, relative to where it is, below which their first ascents end
-FINAL = 4  # ends on the sample that may be climbed again with all rows
+ASKED = 16  # ends on the sample whose values with all rows are asked for
+FINAL = 4  # of these that may be climbed again with all rows
 MORE = 4  # times that the best ascent may go on when it runs out of steps
 ROUGH = 0.03  # least step of a pattern search that only tells the hills apart
 MET = 32  # points that are remembered beside the best
@@ -139,20 +140,20 @@ def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.
     return replace(found, n_points=len(problem.known.points), met=met)
 
 
-def _near(values: Array, i: int) -> bool:
+def _near(values: Array, i: int, share: float = NEAR) -> bool:
     """Whether a value is so near the best that an ascent may still make it the best."""
-    return bool(values[i] >= values.max() - NEAR * abs(values.max()))
+    return bool(values[i] >= values.max() - share * abs(values.max()))
 
 
 def _with_all_rows(problem: Problem, coarse: Problem, ends: Sequence[End], inherited: Sequence[Array]) -> list[End]:
     """Climb the highest ends that differ, and smaller budgets' solutions, again, as long as they are near the best."""
-    points, values = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
-    chosen = np.array(
-        [*points[_apart(problem, points, values, FINAL)], *(problem.members.project(p) for p in inherited)]
-    )
+    points, on_sample = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
+    apart = _apart(problem, points, on_sample, ASKED if problem.has_slopes else FINAL)
+    chosen = np.array([*points[apart], *(problem.members.project(p) for p in inherited)])
     values = problem.values(chosen)
     order = np.argsort(-values, kind="stable")[: FINAL if problem.has_slopes else FINAL // 2]
-    near = chosen[[i for i in order if _near(values, int(i))]]
+    off = float(np.abs(on_sample[apart] - values[: len(apart)]).max() / max(np.abs(values).max(), 1e-300))
+    near = chosen[[i for i in order if _near(values, int(i), max(NEAR, off))]]  # a rough sample ends on rough ends
     if _goes_side_by_side(problem) and problem.members.low.size <= ALL_SIGNS:
         return _ascend_all(problem, near)
     if problem.has_slopes:
@@ -269,11 +270,10 @@ def _ascend_best(problem: Problem, points: Array) -> list[End]:
 
     Of many pairs what a value is at a start tells nothing of how high its hill is.
     """
-    rough = _ascend_all(replace(problem, precision=max(problem.precision, HASTE)), points)
+    hasty = replace(problem, precision=max(problem.precision, HASTE), ascended=None)
+    rough = _ascend_all(hasty, points)
     ends, values = np.array([end[0] for end in rough]), np.array([end[1] for end in rough])
-    highest = _apart(problem, ends, values, problem.starts)
-    others = [end for i, end in enumerate(rough) if i not in highest]
-    return [*_ascend_all(problem, ends[highest]), *others]
+    return _ascend_all(problem, ends[_apart(problem, ends, values, problem.starts)])
 
 
 def _best_of_each_class(problem: Problem, signs: Array, values: Array) -> list[int]:
