@@ -44,8 +44,8 @@ class Search:
         comparison.
     n_jobs
         Processes for searches that do not depend on each other (`Audit.effects`, and questions of a report that take
-        long) and for the ascents of one search over eight pairs or more, default 1; -1 for one per core. It changes no
-        number. On the command line reports take all cores.
+        long) and for the ascents of one search over eight pairs, or eight variables that one cause acts on, or more;
+        default 1, -1 for one per core. It changes no number. On the command line reports take all cores.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def test_the_difference_is_that_of_the_same_sample_where_the_search_ended(many, 
     members = correlation_set(fs.Pairwise(), 0.3, GRAPH, many.variables)
     problem = Problem(many.fitted.claim, members, many.effect("z"), sign=sign, starts=2, scan=8)
     found = search(problem, [], np.random.default_rng(0))
-    coarse = problem.on_sample(np.random.default_rng(0))  # the first that a search draws
+    coarse = problem.on_sample(np.random.default_rng(0), SAMPLE)  # the first that a search draws
     on_sample = sign * coarse.values(found.p[None])[0]
     assert found.n_sampled == SAMPLE
     assert found.sample_difference == pytest.approx(on_sample / abs(found.evaluation.value) + 1, rel=1e-9)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 SCAN = 128  # points of a search's scan, at most
 OF_PAIR = 24  # of them for each pair
-PRECISION = 1e-7  # gain of an ascent's step, relative to its start, below which it ends
+PRECISION = 1e-7  # gain of an ascent's step, relative to where it is, below which it ends
 SLOW_PRECISION = 1e-4  # the same where values take long
 Coordinates = tuple[object, ...]  # of the points of a set
 LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long

@@ -41,7 +41,7 @@ class Problem:
     starts: int
     scan: int
     negligible: float = 0.0  # a value at or below this is rounding, and not worth climbing
-    precision: float = 1e-7  # gain of a step, relative to the start, below which an ascent ends
+    precision: float = 1e-7  # gain of a step, relative to where it is, below which an ascent ends
     along_line: MutableMapping[int, float] = field(default_factory=dict)  # of one pair: values on a fixed lattice
     known: Known = field(default_factory=Known)  # where values take long: those found so far
     ascended: Callable[[], None] | None = None  # called after each ascent
@@ -99,7 +99,7 @@ class Problem:
         """The same problem as far as another process needs it for ascents."""
         return replace(self, along_line={}, known=Known(), ascended=None, n_jobs=1)
 
-    def on_sample(self, rng: np.random.Generator, people: int = SAMPLE) -> Problem:
+    def on_sample(self, rng: np.random.Generator, people: int) -> Problem:
         """The same problem on a sample of the rows, where there are many.
 
         Model B is fitted to all of them, but for the threshold of a two-valued attribute, which takes a pass over rows.
@@ -107,11 +107,12 @@ class Problem:
         claim, rows, system = self.claim, self.claim.rows, self.claim.system
         if isinstance(self.functional, OfFrame):
             return self
-        if self._n_looked_at > 2 * SAMPLE:
+        if self._n_looked_at > 2 * SAMPLE and people < rows.size:
             rows = sample(rows, people, rng)
-        n_sampled = SAMPLE if rows is claim.rows else people
+        n_sampled = people
         if isinstance(system, ThresholdSystem):
-            system = system.on_sample(SAMPLE)
+            system = system.on_sample(max(people, SAMPLE))
+            n_sampled = people if rows is not claim.rows else max(people, SAMPLE)
         if rows is claim.rows and system is claim.system:
             return self
         coarse = claim.seen_through(system) if rows is claim.rows else replace(claim, rows=rows, system=system)

@@ -33,7 +33,9 @@ ALL_SIGNS = 7  # up to this many pairs every sign pattern is tried
 ALL_MIRRORS = 6  # up to this many variables every mirror image of a solution is tried
 ROUNDS = 4  # of ascents from mirror images
 ENOUGH = 3  # ascents that agree on the best value end the search
-FEW = 1024  # people in a sample that tells the hills of many pairs apart
+FEW = 2048  # people in a sample that tells the hills of many pairs apart
+LARGER = 8  # times the people of a sample whose value was too far off, for another look around
+OFF = 0.2  # of the value: how far the sample's may be off, where heavy tails leave it without those who matter
 TRIED = 4  # times as many starts where there are so many
 HASTE = 1e-2  # gain of a step, relative to where it is, below which their first ascents end
 ASKED = 16  # ends on the sample whose values with all rows are asked for
@@ -48,7 +50,21 @@ NEAR = 0.05  # of the best value: how far below it such an end is still worth a 
 
 
 def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator) -> Solution:
-    """Find the largest ``sign * functional`` within the set."""
+    """Find the largest ``sign * functional`` within the set.
+
+    Where the sample on which it looked around turns out to be far off, it looks again on a larger one.
+    """
+    people = SAMPLE if problem.members.low.size <= ALL_SIGNS else FEW
+    found = _searched(problem, inherited, rng, people)
+    if found.n_sampled == 0 or abs(found.sample_difference or 0.0) <= OFF:
+        return found
+    fresh = replace(problem, along_line={})  # without values that the first sample gave
+    again = _searched(fresh, [*inherited, found.p], rng, LARGER * people)
+    return max(again, found, key=lambda one: problem.sign * one.evaluation.value)
+
+
+def _searched(problem: Problem, inherited: Sequence[Array], rng: np.random.Generator, people: int) -> Solution:
+    """The same on a sample of some size, where there are many rows."""
     members = problem.members
     if problem.takes_long and not members.is_point:
         return _along_surface(problem, inherited, rng)
@@ -58,12 +74,12 @@ def search(problem: Problem, inherited: Sequence[Array], rng: np.random.Generato
         on_scan = problem.values(points)
         ends = [(points[0], float(on_scan[0]), Status.CONVERGED)]
     elif members.low.size == 1:
-        coarse = problem.on_sample(rng)
+        coarse = problem.on_sample(rng, people)
         points, on_scan = line(coarse)
         ends = peaks(problem, points, on_scan, on_sample=coarse is not problem)
     else:
         # of many rows a sample tells the hills apart, and the highest are climbed with all
-        coarse = problem.on_sample(rng, SAMPLE if members.low.size <= ALL_SIGNS else FEW)
+        coarse = problem.on_sample(rng, people)
         coarse = coarse if problem.has_slopes else replace(coarse, precision=ROUGH)
         points = members.scan(problem.scan, rng)
         on_scan = coarse.values(points)
