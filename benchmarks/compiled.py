@@ -24,8 +24,8 @@ from ten_features import make_audit
 import fairstress as fs
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import fits
+from fairstress.compiling import VARIABLE
 from fairstress.functionals.cfu import CFU
-from fairstress.functionals.compiled import VARIABLE
 from fairstress.threads import one_thread
 
 ROWS = 200_000

@@ -27,8 +27,9 @@ from growth import graph_of, people
 import fairstress as fs
 from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import fits
+from fairstress.compiling import VARIABLE
 from fairstress.functionals.cfu import CFU
-from fairstress.functionals.compiled import VARIABLE, compiled
+from fairstress.functionals.compiled import compiled
 from fairstress.inputs.rows import BLOCK, Rows
 from fairstress.model.design import structural_moments
 from fairstress.model.predictor import PolynomialPredictor

@@ -12,7 +12,8 @@ import runpy
 import shutil
 import sys
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ from click.testing import CliRunner
 from hypothesis import settings
 
 import fairstress as fs
+from fairstress import compiling
 from fairstress.cli import main
 from fairstress.report.json import report_results
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+KERNELS = ("fairstress.claim.kernel", "fairstress.functionals.kernel")
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
 NHS = """
@@ -37,6 +42,22 @@ org_sat -> manager_sat, job_sat
 manager_sat -> job_sat
 org_sat <-> manager_sat; org_sat <-> job_sat; manager_sat <-> job_sat
 """
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is compiled or, where numba is not installed, the same as plain Python."""
+    if HAS_NUMBA:
+        yield
+        return
+    stand_in = types.ModuleType("numba")
+    stand_in.njit = lambda **_: lambda function: function  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "numba", stand_in)
+    compiling.load.cache_clear()
+    yield
+    compiling.load.cache_clear()
+    for name in KERNELS:  # for good: later tests would find what the stand-in made
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="session")

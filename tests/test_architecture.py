@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "fairstress"
 FILES = sorted(SOURCE.rglob("*.py"))
 MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## The flow")[0]
 DOORS = ("__init__.py", "__main__.py", "datasets.py")  # the public names, and the way in
-LATE = {"functionals/compiled.py", "parallel.py"}  # import what takes time when it is first asked for
+LATE = {"parallel.py"}  # import what takes time when it is first asked for
 FACES = {"inputs", "analyses", "audit"}  # whose .summary(), .plot() and the like find their face in report
 BASES = {"FairstressError", "Shown", "Tabular"}  # of errors, and of results that share a face
 NOT_OURS = re.compile(

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import fairstress as fs
+from fairstress import compiling
 from fairstress.claim import grid
+from fairstress.claim.chebyshev import Products, Sums, chebyshev
 from fairstress.claim.evaluate import evaluate, fits
-from fairstress.claim.grid import Grid, Products, Sums, chebyshev, ends_of, leja, lost
+from fairstress.claim.grid import Grid, ends_of, leja, lost
+from fairstress.compiling import VARIABLE
 from fairstress.functionals.cfu import CFU, group_cfu
 from fairstress.inputs import look
-from fairstress.inputs.rows import Ends
+from fairstress.inputs.rows import Ends, Rows
 from fairstress.inputs.streamed import Batches
 
 GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z, v; z -> v; c -> v; a <-> x; x <-> z", protected="a", outcome="y")
@@ -219,3 +222,52 @@ def test_terms_that_cancel_lose_digits():
     assert not lost(np.array([1.0, 1.0]), cross)
     assert lost(np.array([1.0, -1.0 + 1e-7]), cross)
     assert not lost(np.zeros(2), cross)
+
+
+# ---------------------------------------------------------------- compiled
+
+
+def blocks_of(n, seed=0):
+    """People of two groups with three numbers, one block of them counting differently."""
+    rng = np.random.default_rng(seed)
+    a, x, nothing = rng.choice([-1.0, 1.0], n), np.asfortranarray(rng.uniform(-2, 3, (n, 3))), np.zeros(n)
+    for weight in (np.ones(n), rng.uniform(size=n)):
+        yield Rows(a, -a, x, weight, nothing, nothing)
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("exponents", [EXPONENTS, MANY, [(0, 2, 0)], [(0, 0, 0)]])
+@pytest.mark.parametrize("n", [0, 1, 300])
+@pytest.mark.parametrize("groups", [((1.0, -1.0), (-1.0, 1.0)), ((1.0, -1.0),), ((),)])
+def test_compiled_sums_are_those_of_numpy(exponents, n, groups):
+    sums, keys = Sums.of(np.array(exponents)), [3, 4][: len(groups[0])]
+    box = grid._Box([0, 1, 2], np.full(3, 0.5), np.full(3, 2.5))
+    for block in blocks_of(n):
+        expected = grid._of_block(block, sums, None, box, keys, groups)
+        found = grid._of_block(block, sums, sums.laid(), box, keys, groups)
+        assert found[0] == expected[0] == (0 if len(groups) == 2 or not keys else np.count_nonzero(block.a < 0))
+        for one, other in zip(found[1:], expected[1:], strict=True):
+            degrees = np.array(exponents)[:, None] + exponents
+            np.testing.assert_allclose(sums.at(degrees, one), sums.at(degrees, other), atol=1e-12 * max(1, n))
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_all_cfu_follow_from_is_compiled_to_the_same_numbers(tmp_path, monkeypatch, threads):
+    claim, found = streamed(drawn(1500), tmp_path, 1, 2).fitted.claim, []
+    fs.set_threads(threads)
+    for wanted in "011":
+        monkeypatch.setenv(VARIABLE, wanted)
+        found.append(replace(claim).for_squares())
+    fs.set_threads(None)
+    size = np.abs(found[0].cross).max()
+    np.testing.assert_allclose(found[1].cross, found[0].cross, atol=1e-12 * size)
+    np.testing.assert_allclose(found[1].rows.weight, found[0].rows.weight, atol=1e-12 * size)
+    np.testing.assert_array_equal(found[1].cross, found[2].cross)
+
+
+def test_sums_are_compiled_for_many_people_and_for_those_who_are_not_in_memory(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert [compiling.is_wanted(rows) for rows in (compiling.MANY - 1, compiling.MANY, None)] == [False, True, True]
+    monkeypatch.setenv(VARIABLE, "0")
+    assert not compiling.is_wanted(None)

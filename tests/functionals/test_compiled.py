@@ -5,9 +5,7 @@ Without numba the same source runs as plain Python; `make test-compiled` runs it
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-import types
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fairstress as fs
-from fairstress import functionals
+from fairstress import compiling
 from fairstress.claim import claim as claims
 from fairstress.claim.evaluate import fits
 from fairstress.errors import SettingError
@@ -25,27 +23,10 @@ from fairstress.functionals.program import program_of
 from fairstress.inputs import rows
 from fairstress.threads import one_thread
 
-HAS_NUMBA = importlib.util.find_spec("numba") is not None
 PEOPLE = 300  # more than are worked on at once, and no multiple of it
 PAIRS = "x1 <-> x2; x2 <-> x3; x1 <-> x3"
 CHAIN = f"a -> x1, x3; x1 -> x2 -> x3; {PAIRS}"
 P = np.array([[1, 0.4, -0.3], [0.4, 1, 0.25], [-0.3, 0.25, 1]])
-
-
-@pytest.fixture
-def kernel(monkeypatch):
-    """What is compiled or, where numba is not installed, the same as plain Python."""
-    if HAS_NUMBA:
-        yield
-        return
-    stand_in = types.ModuleType("numba")
-    stand_in.njit = lambda **_: lambda function: function
-    monkeypatch.setitem(sys.modules, "numba", stand_in)
-    switch._kernel.cache_clear()
-    yield
-    switch._kernel.cache_clear()
-    sys.modules.pop("fairstress.functionals.kernel", None)
-    vars(functionals).pop("kernel", None)  # for good: monkeypatch would put it back, and later tests would find it
 
 
 def people(kind: str, *, two_valued: bool = False, n: int = PEOPLE) -> pd.DataFrame:
@@ -107,7 +88,7 @@ def both(monkeypatch, find):
     """What is found without compiled code and with it."""
     found = []
     for wanted in "01":
-        monkeypatch.setenv(switch.VARIABLE, wanted)
+        monkeypatch.setenv(compiling.VARIABLE, wanted)
         with one_thread:
             found.append(find())
     return found
@@ -200,7 +181,7 @@ def test_people_who_are_not_kept_are_summed_as_by_numpy(monkeypatch):
 @pytest.mark.usefixtures("kernel", "every_row")
 def test_digits_are_the_same_on_one_thread_and_two(monkeypatch):
     monkeypatch.setattr(rows, "LONGEST", 32)
-    monkeypatch.setenv(switch.VARIABLE, "1")
+    monkeypatch.setenv(compiling.VARIABLE, "1")
     claim, found = claim_of(), []
     fitted = some_fits(claim)
     for threads in (1, 2):
@@ -227,7 +208,7 @@ def plain(Z):
     ids=["largest change", "user's predictor", "fair part", "scales by group"],
 )
 def test_what_is_no_polynomial_is_left_to_numpy(options, monkeypatch):
-    monkeypatch.setenv(switch.VARIABLE, "1")
+    monkeypatch.setenv(compiling.VARIABLE, "1")
     assert switch.compiled(claim_of(**options)) is None
 
 
@@ -241,23 +222,23 @@ def test_an_embedding_of_another_kind_is_not_written_down():
 
 
 def test_few_people_and_nodes_are_left_to_numpy(monkeypatch):
-    monkeypatch.delenv(switch.VARIABLE, raising=False)
+    monkeypatch.delenv(compiling.VARIABLE, raising=False)
     claim = claim_of()
     assert switch.compiled(claim) is None
     assert claim.for_squares().cross is not None
-    monkeypatch.setenv(switch.VARIABLE, "1")
+    monkeypatch.setenv(compiling.VARIABLE, "1")
     assert switch.compiled(claim.for_squares()) is None
 
 
 @pytest.mark.usefixtures("kernel")
 def test_many_people_are_summed_by_compiled_code_unless_the_environment_says_no(monkeypatch):
-    monkeypatch.setattr(switch, "MANY", PEOPLE)
-    monkeypatch.delenv(switch.VARIABLE, raising=False)
+    monkeypatch.setattr(compiling, "MANY", PEOPLE)
+    monkeypatch.delenv(compiling.VARIABLE, raising=False)
     claim = claim_of()
     assert switch.compiled(claim) is not None
-    monkeypatch.setenv(switch.VARIABLE, "0")
+    monkeypatch.setenv(compiling.VARIABLE, "0")
     assert switch.compiled(claim) is None
-    monkeypatch.setenv(switch.VARIABLE, "yes")
+    monkeypatch.setenv(compiling.VARIABLE, "yes")
     with pytest.raises(SettingError, match="FAIRSTRESS_COMPILED is 'yes': give 0 or 1, or leave it unset"):
         switch.compiled(claim)
 
@@ -265,10 +246,9 @@ def test_many_people_are_summed_by_compiled_code_unless_the_environment_says_no(
 def test_without_numba_everything_is_left_to_numpy(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "fairstress.functionals.kernel", raising=False)
-    vars(functionals).pop("kernel", None)  # for good: monkeypatch would put it back, and later tests would find it
-    monkeypatch.setenv(switch.VARIABLE, "1")
-    switch._kernel.cache_clear()
+    monkeypatch.setenv(compiling.VARIABLE, "1")
+    compiling.load.cache_clear()
     claim = claim_of(measure="absolute")
     assert switch.compiled(claim) is None
     assert CFU().values(claim, some_fits(claim))[0] > 0
-    switch._kernel.cache_clear()
+    compiling.load.cache_clear()

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from fairstress.claim.chebyshev import Laid, Products, Sums
 from fairstress.claim.support import Support, change_support, grouping_columns
+from fairstress.compiling import is_wanted, load
 from fairstress.inputs.rows import BLOCK, Array, Ends, IntArray, Rows, distinct_columns, join
-from fairstress.model.cross_products import STRIP, across
 from fairstress.model.design import Design
 from fairstress.model.predictor import AnyPredictor
 from fairstress.model.view import Lens
@@ -32,28 +33,9 @@ MOST_VARIABLES = 8
 MOST_GROUPS = 24  # that people are taken apart into; of more the protected attribute is a number like others
 LARGEST = 1e6  # times which terms may exceed their sum: ten of sixteen digits are left
 CANDIDATES = 2001  # numbers between -1 and 1 among which those of the grid are chosen
-TOGETHER = 4096  # people, about, whose T are held at once
 
 
-# ---------------------------------------------------------------- polynomials of one variable
-
-
-def chebyshev(z: Array, degree: int) -> Array:
-    """(degree + 1, r) polynomials at numbers z (r,)."""
-    found = np.empty((degree + 1, z.size))
-    fill_chebyshev(z, list(found))
-    return found
-
-
-def fill_chebyshev(z: Array, found: Sequence[Array]) -> None:
-    """Write polynomials of degree 0, 1, 2, ... at numbers z (r,) into arrays (r,)."""
-    twice = 2 * z
-    for k, own in enumerate(found):
-        if k < 2:
-            own[:] = z if k else 1.0
-        else:
-            np.multiply(twice, found[k - 1], out=own)
-            own -= found[k - 2]
+# ---------------------------------------------------------------- the numbers of the grid
 
 
 def leja(count: int) -> Array:
@@ -112,132 +94,6 @@ def grouped(rows: Rows, design: Design) -> tuple[list[int], list[Group]] | None:
     return [], [((), np.arange(rows.size))]
 
 
-# ---------------------------------------------------------------- moments
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Products:
-    """How products of the polynomials of several variables are made: each of two that are there already."""
-
-    count: int  # of those that are wanted, which come first
-    size: int  # with those that they are made of
-    powers: list[tuple[int, list[int]]]  # a variable, and where its polynomials of degree 0, 1, 2, ... stand
-    steps: list[tuple[int, int, int]]  # a product, and of which two it is
-
-    @classmethod
-    def of(cls, degrees: IntArray) -> Products:
-        """Make products of some degrees (k, p), no two of which are the same."""
-        wanted, p = [tuple(own) for own in degrees.tolist()], degrees.shape[1]
-        heads = [tuple(k if i < end else 0 for i, k in enumerate(own)) for own in wanted for end in range(1, p)]
-        single = [tuple(d * (i == k) for i in range(p)) for k in range(p) for d in range(int(degrees[:, k].max()) + 1)]
-        place = {own: i for i, own in enumerate(dict.fromkeys([*wanted, *single, *sorted(heads)]))}
-        tops = [(k, int(top)) for k, top in enumerate(degrees.max(axis=0)) if top]
-        powers = [(k, [place[tuple(d * (i == k) for i in range(p))] for d in range(top + 1)]) for k, top in tops]
-        steps = [
-            (place[own], place[own[:last] + (0,) * (p - last)], dict(powers)[last][own[last]])
-            for last in range(1, p)  # those of fewer variables first
-            for own in place
-            if own[last] and not any(own[last + 1 :]) and any(own[:last])
-        ]
-        return cls(len(wanted), len(place), powers, steps)
-
-    def at(self, z: Sequence[Array], r: int) -> Array:
-        """(k, r) products at r people with values z (p times (r,))."""
-        found = np.empty((self.size, r))
-        if not self.powers:
-            found[:] = 1.0
-        for k, places in self.powers:
-            fill_chebyshev(z[k], [found[i] for i in places])
-        for own, first, second in self.steps:
-            np.multiply(found[first], found[second], out=found[own])
-        return found[: self.count]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Which products of Chebyshev polynomials are added up: of some variables, to the left, with those of the others.
-
-    Those that the most are wanted with come first, so that a few of the left ones at a time are multiplied with as
-    many of the right ones as any of them needs.
-    """
-
-    of_left: IntArray  # (u, p) degrees in all variables, 0 in those to the right
-    of_right: IntArray  # (v, p)
-    strips: list[tuple[slice, int]]  # left ones, and with how many of the right ones
-    left: Products
-    right: Products
-
-    @classmethod
-    def of(cls, exponents: IntArray) -> Sums:
-        """Cover all products of two polynomials with these degrees (t, p), by as few as can be."""
-        p = exponents.shape[1]
-        shape = tuple((2 * exponents.max(axis=0) + 1).tolist())
-        numbers = np.ravel_multi_index(tuple(np.moveaxis(exponents[:, None] + exponents, -1, 0)), shape)
-        wanted = np.stack(np.unravel_index(np.unique(numbers), shape), axis=1)
-        halves = [list(some) for k in range(p // 2 + 1) for some in itertools.combinations(range(p), k)]
-        return min((cls._split(wanted, half) for half in halves), key=lambda sums: sums.work)
-
-    @classmethod
-    def _split(cls, wanted: IntArray, left: list[int]) -> Sums:
-        on_left = np.isin(np.arange(wanted.shape[1]), left)
-        sides = [_by_use(np.where(side, wanted, 0)) for side in (on_left, ~on_left)]
-        (of_left, i), (of_right, j) = sides
-        starts = range(0, len(of_left), STRIP)
-        strips = [
-            (slice(start, start + STRIP), int(j[(i >= start) & (i < start + STRIP)].max()) + 1) for start in starts
-        ]
-        return cls(of_left, of_right, strips, Products.of(of_left), Products.of(of_right))
-
-    @property
-    def count(self) -> int:
-        """How many sums there are."""
-        return sum(len(self.of_left[own]) * count for own, count in self.strips)
-
-    @property
-    def work(self) -> int:
-        """How long one person takes; to make a product takes some ten times as long as to add one up."""
-        return self.count + 10 * (len(self.of_left) + len(self.of_right))
-
-    def over(self, z: Sequence[Array], weight: Array) -> Array:
-        """(u, v) sums over people with values z (p times (r,)), by weight; 0 for products that nobody wants."""
-        total = np.zeros((len(self.of_left), len(self.of_right)))
-        is_weighed = bool((weight != 1).any())
-        for some in _parts(weight.size, TOGETHER):
-            own, w = [values[some] for values in z], weight[some]
-            left, right = self.left.at(own, w.size), self.right.at(own, w.size)
-            if is_weighed:
-                left *= w
-            for strip, count in self.strips:
-                total[strip, :count] += across(left[strip], right[:count])
-        return total
-
-    def at(self, degrees: IntArray, total: Array) -> Array:
-        """The sums of polynomials with some degrees (..., p)."""
-        return np.asarray(total[_place(degrees, self.of_left), _place(degrees, self.of_right)])
-
-
-def _by_use(degrees: IntArray) -> tuple[IntArray, IntArray]:
-    """Distinct degrees, those that occur most often first, and where each stands."""
-    found, place, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
-    order = np.argsort(-count, kind="stable")
-    return found[order], np.argsort(order)[place.ravel()]
-
-
-def _parts(size: int, most: int) -> list[slice]:
-    """Parts of about that many people, as equal as can be."""
-    count = max(1, round(size / most))
-    return [slice(i * size // count, (i + 1) * size // count) for i in range(count)]
-
-
-def _place(degrees: IntArray, known: IntArray) -> IntArray:
-    """Where degrees stand among those known, as far as their variables go."""
-    shape = tuple((known.max(axis=0) + 1).tolist())
-    place = np.zeros(int(np.prod(shape)), dtype=np.intp)
-    place[np.ravel_multi_index(tuple(known.T), shape)] = np.arange(len(known))
-    own = np.where(known.any(axis=0), degrees, 0)
-    return np.asarray(place[np.ravel_multi_index(tuple(np.moveaxis(own, -1, 0)), shape)])
-
-
 # ---------------------------------------------------------------- the grid
 
 
@@ -279,8 +135,9 @@ class Grid:
     def weighing(self, rows: Rows) -> tuple[Rows, Array] | None:
         """The grid with what each of its people stands for, and Q (k, k); None where someone is of an unseen group."""
         box = _Box.around(ends_of(rows, self.columns), self.columns)
+        laid = self.sums.laid() if is_wanted(rows.size if rows.whole is None else None) else None
         sums, keys, groups = self.sums, self.keys, self.groups  # what is sent to where people are
-        unseen, *totals = rows.total(lambda block: _of_block(block, sums, box, keys, groups))
+        unseen, *totals = rows.total(lambda block: _of_block(block, sums, laid, box, keys, groups))
         return None if unseen else self._weighed(totals, box)
 
     def _weighed(self, totals: Sequence[Array], box: _Box) -> tuple[Rows, Array]:
@@ -313,6 +170,11 @@ class _Box:
     middle: Array  # (p,)
     half: Array  # (p,)
 
+    @property
+    def scale(self) -> Array:
+        """(p,) times which what is between the ends is between -1 and 1; to divide takes longer."""
+        return np.asarray(1 / self.half)
+
     @classmethod
     def around(cls, ends: Ends, columns: list[int]) -> _Box:
         low, high = ends.low[columns], ends.high[columns]
@@ -321,17 +183,19 @@ class _Box:
     def scaled(self, rows: Rows, places: Any) -> list[Array]:
         """(p times (r,)) values of some people between -1 and 1."""
         found = []
-        for k, middle, half in zip(self.columns, self.middle, self.half, strict=True):
+        for k, middle, scale in zip(self.columns, self.middle, self.scale, strict=True):
             own = variable(rows, k)[places] - middle
-            own /= half
+            own *= scale
             found.append(own)
         return found
 
 
 def _of_block(
-    block: Rows, sums: Sums, box: _Box, keys: Sequence[int], groups: Sequence[tuple[float, ...]]
+    block: Rows, sums: Sums, laid: Laid | None, box: _Box, keys: Sequence[int], groups: Sequence[tuple[float, ...]]
 ) -> tuple[Any, ...]:
-    """How many of some people are of an unseen group, and the sums over each group."""
+    """How many of some people are of an unseen group, and the sums over each group; compiled where these are laid."""
+    if laid and (kernel := load(f"{__package__}.kernel")):
+        return _compiled(kernel, block, laid, box, keys, groups)
     shared, unseen, totals = [variable(block, k) for k in keys], block.size, []
     for group in groups:
         among = [values == own for values, own in zip(shared, group, strict=True)]
@@ -340,6 +204,18 @@ def _of_block(
         unseen -= weight.size
         totals.append(sums.over(box.scaled(block, own), weight))
     return unseen, *totals
+
+
+def _compiled(
+    kernel: Any, block: Rows, laid: Laid, box: _Box, keys: Sequence[int], groups: Sequence[tuple[float, ...]]
+) -> tuple[Any, ...]:
+    """The same by what numba compiles."""
+    known = np.array(groups).reshape(len(groups), len(keys))
+    inside = kernel.Box(np.array(box.columns), box.middle, box.scale, np.array(keys, dtype=np.intp), known)
+    columns = (block.x.T, block.a, block.a_cf, block.weight)
+    people = kernel.People(*(np.require(own, requirements=("C", "W")) for own in columns))
+    unseen, totals = kernel.sums(laid, inside, people)
+    return int(unseen), *totals
 
 
 def _gram(sums: Sums, exponents: IntArray, total: Array) -> Array:

@@ -1,31 +1,22 @@
-"""Sums over people by compiled code, where numba is installed and they are many; everything works without it.
-
-``FAIRSTRESS_COMPILED=0`` in the environment switches it off, ``FAIRSTRESS_COMPILED=1`` on for few people too.
-"""
+"""Sums over people of what predictions change by, compiled, and which claims have them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from fairstress.claim.claim import Claim
 from fairstress.claim.measure import ABSOLUTE, SQUARED
-from fairstress.errors import SettingError, show
+from fairstress.compiling import is_wanted, load
 from fairstress.functionals.program import Program, program_of
 from fairstress.inputs.rows import Array
 from fairstress.model.counterfactual import FactualBlock, route
 from fairstress.model.fit import Fit
 from fairstress.model.predictor import PolynomialPredictor
 from fairstress.model.view import RawColumns, View
-
-VARIABLE = "FAIRSTRESS_COMPILED"
-MANY = 2**14  # rows from which on it is worth while to load what is compiled, which takes a second
-
 
 # ---------------------------------------------------------------- whether
 
@@ -35,30 +26,15 @@ def compiled(claim: Claim) -> Compiled | None:
 
     Hangs on the claim alone, and not on what was asked before: digits are the same in all processes.
     """
-    if claim.is_mixed or claim.cross is not None or claim.measure not in (SQUARED, ABSOLUTE) or not _is_wanted(claim):
+    rows = claim.rows
+    if claim.is_mixed or claim.cross is not None or claim.measure not in (SQUARED, ABSOLUTE):
+        return None
+    if not is_wanted(rows.size if rows.whole is None else None):
         return None
     everything = [j for j, equation in enumerate(claim.design.equations) if equation.moves]
-    if _program(claim, [], everything) is None or (kernel := _kernel()) is None:
+    if _program(claim, [], everything) is None or (kernel := load(f"{__package__}.kernel")) is None:
         return None
     return Compiled(claim, kernel)
-
-
-def _is_wanted(claim: Claim) -> bool:
-    """Whether the environment wants it, and otherwise whether people are many."""
-    words = os.environ.get(VARIABLE, "")
-    if words not in ("", "0", "1"):
-        raise SettingError(f"the environment's {VARIABLE} is {show(words)}: give 0 or 1, or leave it unset")
-    return words == "1" or (words == "" and (claim.rows.whole is not None or claim.rows.size >= MANY))
-
-
-@cache
-def _kernel() -> Any:
-    """What numba compiles; None where it is not installed or too old for numpy, or may write what it made nowhere."""
-    try:
-        from fairstress.functionals import kernel
-    except (ImportError, RuntimeError):
-        return None
-    return kernel
 
 
 def _program(claim: Claim, known: Sequence[int], walked: Sequence[int]) -> Program | None:
