@@ -19,7 +19,7 @@ from fairstress.claim.evaluate import fits
 from fairstress.errors import SettingError
 from fairstress.functionals import compiled as switch
 from fairstress.functionals.cfu import CFU
-from fairstress.functionals.program import program_of
+from fairstress.functionals.program import abduction_of, program_of
 from fairstress.inputs import rows
 from fairstress.threads import one_thread
 
@@ -170,11 +170,32 @@ def test_groups_and_two_predictors_at_once_are_summed_as_by_numpy(monkeypatch):
 
 
 @pytest.mark.usefixtures("kernel", "every_row")
-def test_people_who_are_not_kept_are_summed_as_by_numpy(monkeypatch):
+@pytest.mark.parametrize("name", CLAIMS)
+def test_people_who_are_not_kept_are_summed_as_by_numpy(name, monkeypatch):
     monkeypatch.setattr(rows, "KEPT", 0)
-    claim = claim_of()
+    claim = claim_of(**CLAIMS[name])
+    fitted = some_fits(claim)[:1]
+    expected, found = both(monkeypatch, lambda: CFU().values_and_slopes(claim, fitted))
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12, atol=1e-25)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-10, atol=1e-10 * np.abs(expected[1]).max())
+
+
+@pytest.mark.usefixtures("kernel", "every_row")
+def test_residuals_are_worked_out_for_a_predictor_that_looks_at_them(monkeypatch):
+    monkeypatch.setenv(compiling.VARIABLE, "1")
+    for claim in (claim_of(degree=3), claim_of(baseline="unconstrained")):
+        found, expected = switch.seen(claim, claim.rows).eps, claim.factual(claim.rows).eps
+        assert np.abs(expected - claim.rows.x).max() > 0.1
+        looks = not claim.looks_at_features
+        np.testing.assert_allclose(found, expected if looks else claim.rows.x, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("kernel", "every_row")
+def test_two_predictors_of_people_who_are_not_kept_are_summed_as_by_numpy(monkeypatch):
+    monkeypatch.setattr(rows, "KEPT", 0)
+    claim, blind = claim_of(), claim_of(baseline="blind")
     fitted = some_fits(claim)
-    expected, found = both(monkeypatch, lambda: CFU().values(claim, fitted))
+    expected, found = both(monkeypatch, lambda: CFU().of_both(claim, blind, fitted))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -219,6 +240,8 @@ def test_an_embedding_of_another_kind_is_not_written_down():
     given = claim.view, claim.predictor, claim.rows.x.shape[1], (), (0, 1, 2)
     assert program_of(claim.design, *given) is not None
     assert program_of(design, *given) is None
+    assert abduction_of(claim.design, claim.rows.x.shape[1], frozenset({0, 1, 2})) is not None
+    assert abduction_of(design, claim.rows.x.shape[1], frozenset({0, 1, 2})) is None
 
 
 def test_few_people_and_nodes_are_left_to_numpy(monkeypatch):
@@ -245,7 +268,8 @@ def test_many_people_are_summed_by_compiled_code_unless_the_environment_says_no(
 
 def test_without_numba_everything_is_left_to_numpy(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "fairstress.functionals.kernel", raising=False)
+    for room in ("claim", "functionals"):
+        monkeypatch.delitem(sys.modules, f"fairstress.{room}.kernel", raising=False)
     monkeypatch.setenv(compiling.VARIABLE, "1")
     compiling.load.cache_clear()
     claim = claim_of(measure="absolute")

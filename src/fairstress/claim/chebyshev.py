@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fairstress.inputs.rows import Array, IntArray
-from fairstress.model.cross_products import STRIP, across
 
 TOGETHER = 4096  # people, about, whose T are held at once
-TILE = 4  # left products that compiled code multiplies at once with as many right ones
+STRIP = 16  # left products that numpy multiplies at once with as many right ones
+TILE = 4  # the same of compiled code
 
 # ---------------------------------------------------------------- polynomials of one variable
 
@@ -151,8 +151,8 @@ class Sums:
 
     @property
     def count(self) -> int:
-        """How many sums there are."""
-        return sum(len(self.of_left[own]) * count for own, count in self.strips(STRIP))
+        """How many sums there are, at least."""
+        return sum(len(self.of_left[own]) * count for own, count in self.strips(TILE))
 
     @property
     def work(self) -> int:
@@ -174,7 +174,7 @@ class Sums:
             if is_weighed:
                 left *= w
             for strip, count in strips:
-                total[strip, :count] += across(left[strip], right[:count])
+                total[strip, :count] += np.dot(left[strip], right[:count].T)
         return total
 
     def at(self, degrees: IntArray, total: Array) -> Array:

@@ -32,6 +32,7 @@ from fairstress.options import NO_GRADIENT
 from fairstress.summing import total
 
 T = TypeVar("T")
+Seen = Callable[["Claim", Rows], FactualBlock]  # how a claim's people are seen in the factual world
 
 BATCH = 90_000  # rows times features times versions of Model B that are worked on at once: they stay in a core's cache
 ASKED = 65_536  # worlds of several versions from which on the predictor is asked
@@ -68,39 +69,47 @@ class Claim:
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
         if not self._kept and self.rows.keeps(self.design.feature_of.size):
-            blocks = map(self._factual, self.rows.blocks(self._width))
+            blocks = map(self.factual, self.rows.blocks(self._width))
             # at once: threads see all of them or none
             self._kept[:] = [replace(block, x_cf=self._under_model_a(block)) for block in blocks]
-        return self._kept or map(self._factual, self.rows.blocks(self._width))
+        return self._kept or map(self.factual, self.rows.blocks(self._width))
 
     @property
     def _width(self) -> int | None:
         """How many numbers a person is made into; None where people may have several worlds, and blocks are short."""
         return None if self.is_mixed else self.design.feature_of.size + len(self.view.names)
 
-    def total(self, of: Callable[[Claim, FactualBlock], T]) -> T:
+    def total(self, of: Callable[[Claim, FactualBlock], T], *, seen: Seen | None = None) -> T:
         """Add up what a function of the claim and a block of people gives, over all blocks in their order.
 
         Parameters
         ----------
         of
             What a block adds: an array, a number or a tuple of these.
+        seen
+            How people who are not kept are seen in the factual world, if not by all that is known of them.
         """
         alone = self._takes_turns
         if self.blocks() is self._kept:
             return total(partial(of, self), self._kept, alone=alone)
-        here = self.bare()
-        return self.rows.total(lambda block: of(here, here._factual(block)), alone=alone, width=self._width)
+        here, see = self.bare(), seen or Claim.factual
+        return self.rows.total(lambda block: of(here, see(here, block)), alone=alone, width=self._width)
 
-    def total_beside(self, other: Claim, of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T]) -> T:
+    def total_beside(
+        self,
+        other: Claim,
+        of: Callable[[Sequence[Claim], Sequence[FactualBlock]], T],
+        *,
+        seen: Seen | None = None,
+    ) -> T:
         """The same for two claims about the same people, each block of whom is handed on as both see it."""
         claims = (self, other)
         alone = any(claim._takes_turns for claim in claims)
         if self.blocks() is self._kept and other.blocks() is other._kept:
             return total(partial(of, claims), list(zip(self._kept, other._kept, strict=True)), alone=alone)
-        here = [claim.bare() for claim in claims]
+        here, see = [claim.bare() for claim in claims], seen or Claim.factual
         return self.rows.total(
-            lambda block: of(here, [claim._factual(block) for claim in here]), alone=alone, width=self._width
+            lambda block: of(here, [see(claim, block) for claim in here]), alone=alone, width=self._width
         )
 
     def bare(self) -> Claim:
@@ -186,7 +195,8 @@ class Claim:
         assert self.cross is not None
         return not lost(change, self.cross)
 
-    def _factual(self, block: Rows) -> FactualBlock:
+    def factual(self, block: Rows) -> FactualBlock:
+        """Work out what all versions of Model B start from, for a block of people."""
         if self.is_mixed:
             eps = self.residuals(block)
             return FactualBlock(block, {}, eps, self.predict(block, eps))

@@ -22,9 +22,9 @@ ROWS = 256  # people who are worked on at once; the last ones are filled up with
 GAP = 8  # numbers between two rows
 LINE = 64  # bytes
 
-_fast = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+fast = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 # over people in any order, but always the same: blocks are, on any number of threads
-_fast_sum = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+fast_sum = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 
 
 class People(NamedTuple):
@@ -46,12 +46,12 @@ class Box(NamedTuple):
     groups: Array  # (g, k) their values
 
 
-@_fast
+@fast
 def sums(laid: Laid, box: Box, people: People) -> tuple[int, Array]:
     """How many people are of no group, and sums over those of each, (g, left, right)."""
     left, right = laid.left, laid.right
-    z, weight = _aligned(box.columns.size), np.zeros(ROWS + GAP)
-    first, second = _aligned(left.size), _aligned(right.size)
+    z, weight = aligned(box.columns.size), np.zeros(ROWS + GAP)
+    first, second = aligned(left.size), aligned(right.size)
     own, unseen = np.empty(people.a.size, np.intp), people.a.size
     total = np.zeros((len(box.groups), left.size, right.size))
     is_weighed = _is_weighed(people.weight)
@@ -69,8 +69,8 @@ def sums(laid: Laid, box: Box, people: People) -> tuple[int, Array]:
     return unseen, total
 
 
-@_fast
-def _aligned(count: int) -> Array:
+@fast
+def aligned(count: int) -> Array:
     """(count, ROWS + GAP) zeros, each row of which begins where a line of the cache does."""
     length = ROWS + GAP
     found = np.zeros(count * length + LINE // 8)
@@ -81,14 +81,14 @@ def _aligned(count: int) -> Array:
 # ---------------------------------------------------------------- people
 
 
-@_fast
+@fast
 def _variable(people: People, k: int) -> Array:
     """(r,) a column by its place: features, then the attribute in both worlds."""
     m = len(people.x)
     return people.x[k] if k < m else people.a if k == m else people.a_cf
 
 
-@_fast
+@fast
 def _is_weighed(weight: Array) -> bool:
     """Whether people count differently."""
     differ = 0
@@ -97,7 +97,7 @@ def _is_weighed(weight: Array) -> bool:
     return differ > 0
 
 
-@_fast
+@fast
 def _among(people: People, keys: IntArray, group: Array, own: IntArray) -> int:
     """Write down who is of a group, and say how many."""
     belongs, count = np.ones(own.size, np.uint8), 0
@@ -105,17 +105,17 @@ def _among(people: People, keys: IntArray, group: Array, own: IntArray) -> int:
         _compare(_variable(people, keys[i]), group[i], belongs)
     for r in range(own.size):  # whoever does not belong is written over
         own[count] = r
-        count += belongs[r]
+        count += int(belongs[r])
     return count
 
 
-@_fast
+@fast
 def _compare(values: Array, value: float, belongs: Bytes) -> None:
     for r in range(values.size):
         belongs[r] &= values[r] == value
 
 
-@_fast
+@fast
 def _take(people: People, box: Box, own: IntArray, z: Array, weight: Array) -> None:
     """Take some people's values, between -1 and 1, and their weights; nobody's is 0."""
     for i in range(box.columns.size):
@@ -125,7 +125,7 @@ def _take(people: People, box: Box, own: IntArray, z: Array, weight: Array) -> N
         weight[r] = people.weight[own[r]]
 
 
-@_fast
+@fast
 def _scale(values: Array, own: IntArray, middle: float, scale: float, z: Array) -> None:
     for r in range(own.size):
         z[r] = (values[own[r]] - middle) * scale
@@ -135,7 +135,7 @@ def _scale(values: Array, own: IntArray, middle: float, scale: float, z: Array) 
 # ---------------------------------------------------------------- products
 
 
-@_fast
+@fast
 def _make(made: Steps, z: Array, found: Array) -> None:
     """Fill rows with products."""
     climbs, steps = made.climbs, made.steps
@@ -149,25 +149,25 @@ def _make(made: Steps, z: Array, found: Array) -> None:
         _multiply(found, steps[i, 0], steps[i, 1], steps[i, 2])
 
 
-@_fast
+@fast
 def _copy(z: Array, k: int, found: Array, own: int) -> None:
     for r in range(ROWS):
         found[own, r] = z[k, r]
 
 
-@_fast
+@fast
 def _climb(z: Array, k: int, found: Array, own: int, less: int, least: int) -> None:
     for r in range(ROWS):
         found[own, r] = 2.0 * z[k, r] * found[less, r] - found[least, r]
 
 
-@_fast
+@fast
 def _multiply(found: Array, own: int, first: int, second: int) -> None:
     for r in range(ROWS):
         found[own, r] = found[first, r] * found[second, r]
 
 
-@_fast
+@fast
 def _weigh(rows: Array, weight: Array) -> None:
     for i in range(len(rows)):
         for r in range(ROWS):
@@ -177,7 +177,7 @@ def _weigh(rows: Array, weight: Array) -> None:
 # ---------------------------------------------------------------- sums
 
 
-@_fast
+@fast
 def _add(left: Array, right: Array, counts: IntArray, total: Array) -> None:
     """Add up products of two, tile by tile, each left one with as many right ones as are wanted."""
     for i in range(counts.size):
@@ -185,7 +185,7 @@ def _add(left: Array, right: Array, counts: IntArray, total: Array) -> None:
             _add_tile(left, TILE * i, right, j, total)
 
 
-@_fast_sum
+@fast_sum
 def _add_tile(left: Array, i: int, right: Array, j: int, total: Array) -> None:
     """Four rows times four, over people: sixteen sums that stay in registers, since each has a name."""
     t00, t01, t02, t03 = 0.0, 0.0, 0.0, 0.0
@@ -217,7 +217,7 @@ def _add_tile(left: Array, i: int, right: Array, j: int, total: Array) -> None:
     _write(total, i + 3, j, t30, t31, t32, t33)
 
 
-@_fast
+@fast
 def _write(total: Array, i: int, j: int, t0: float, t1: float, t2: float, t3: float) -> None:
     total[i, j] += t0
     total[i, j + 1] += t1

@@ -14,7 +14,7 @@ from fairstress.claim.claim import Claim
 from fairstress.claim.evaluate import Evaluation, changes, evaluate
 from fairstress.claim.grid import lost
 from fairstress.errors import SettingError, show
-from fairstress.functionals.compiled import compiled
+from fairstress.functionals.compiled import compiled, seen
 from fairstress.inputs.data import Table
 from fairstress.inputs.rows import Array, Rows
 from fairstress.model.counterfactual import FactualBlock, weight_gradient
@@ -44,7 +44,7 @@ class CFU:
     def _found(self, claim: Claim, fits: Sequence[Fit]) -> Array:
         if claim.measure.of_all is not None:
             return self._of_all(claim, fits, claim.measure.of_all)
-        total, n = claim.total(partial(self._of_block, fits))
+        total, n = claim.total(partial(self._of_block, fits), seen=seen)
         found = np.asarray(total / n)
         if claim.swept is not None and (again := np.flatnonzero(np.isnan(found)).tolist()):
             found[again] = self._found(claim.swept, [fits[i] for i in again])
@@ -64,10 +64,11 @@ class CFU:
         """The same for two predictors of the same people, whose worlds are walked through once."""
         claims = first, second = first.for_squares(), second.for_squares()
         alike = first.rows.a.size == second.rows.a.size and first.cross is second.cross is None
-        apart = first.is_mixed or any(claim.measure.of_all or compiled(claim) for claim in claims)
+        one_is_compiled = (compiled(first) is None) != (compiled(second) is None)
+        apart = first.is_mixed or one_is_compiled or any(claim.measure.of_all for claim in claims)
         if apart or not alike:
             return self.values(first, fits), self.values(second, fits)  # worlds of people who have several are kept
-        totals, n = first.total_beside(second, partial(self._of_both_blocks, fits))
+        totals, n = first.total_beside(second, partial(self._of_both_blocks, fits), seen=seen)
         return totals[0] / n, totals[1] / n
 
     def _of_both_blocks(
@@ -75,6 +76,9 @@ class CFU:
     ) -> tuple[Array, float]:
         """What the same block of people adds by each of two predictors, and the people's weight."""
         totals, weight = np.empty((2, len(fits))), self._weight(blocks[0].block)
+        if all(fast := [compiled(claim) for claim in claims]):
+            parts = [one.values(fits, own, weight) for one, own in zip(fast, blocks, strict=True) if one]
+            return np.array(parts), float(weight.sum())
         features = any(claim.looks_at_features for claim in claims)
         for some, worlds in claims[0].side_by_side(fits, blocks[0], features=features):
             for total, claim, own in zip(totals, claims, blocks, strict=True):
@@ -109,10 +113,11 @@ class CFU:
         claim = claim.for_squares()
         if not self.has_slope(claim):
             return None
-        totals, n, c_w = claim.total(partial(self._slopes_of_block, fits))
+        totals, n, c_w = claim.total(partial(self._slopes_of_block, fits), seen=seen)
         values, slopes = totals / n, c_w / n
         if claim.swept is not None and (again := np.flatnonzero(np.isnan(values)).tolist()):
-            totals, n, c_w = claim.swept.total(partial(self._slopes_of_block, [fits[i] for i in again]))
+            of_block = partial(self._slopes_of_block, [fits[i] for i in again])
+            totals, n, c_w = claim.swept.total(of_block, seen=seen)
             values[again], slopes[again] = totals / n, c_w / n
         return values, slopes
 

@@ -12,31 +12,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from fairstress.functionals.program import TOGETHER, Program
-from fairstress.functionals.sources import FEATURES, MOVED, NOWHERE, PROTECTED
+from fairstress.claim.kernel import ROWS, aligned, fast, fast_sum
+from fairstress.functionals.program import TOGETHER, Abduction, Program
+from fairstress.functionals.sources import FEATURES, NOWHERE
 from fairstress.inputs.rows import Array, IntArray
 
-ROWS = 256  # that are worked on at once; the last ones are filled up with nobody
 WEIGHT, PREDICTED, CHANGE, SCORE, SLOPE, X_BAR, G, BY = range(8)  # rows of `Bench.row`
-
-_fast = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
-# over the rows on the bench in any order, but always the same: blocks are, on any number of threads
-_fast_sum = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 
 
 class People(NamedTuple):
     """A block of people, each variable's values side by side."""
 
-    a: Array  # (r,)
-    a_cf: Array  # (r,)
+    a: Array  # (2, r) in both worlds
     x: Array  # (m, r)
     eps: Array  # (m, r) Model A's residuals
     x_cf: Array  # (m, r) features with A changed under Model A; not looked at where none are known
-    predicted: Array  # (r,)
-    weight: Array  # (r,)
+    predicted: Array  # (1, r) not looked at but through a logistic function
+    weight: Array  # (1, r)
 
 
 class Bench(NamedTuple):
@@ -49,12 +43,12 @@ class Bench(NamedTuple):
     row: Array  # (8, rows) what there is one of
 
 
-@_fast
+@fast
 def values(program: Program, people: People, is_squared: bool, w_A: Array, W: Array) -> Array:
     """(g,) what people's changes add up to for each of the weights W (g, D + d) of Model B and predictor."""
     bench, total = _bench(program), np.zeros(len(W))
     own, false = program.factor * W[:, program.place], program.factor * (W - w_A)[:, program.place]
-    for first in range(0, people.a.size, ROWS):
+    for first in range(0, people.a.shape[1], ROWS):
         _stand(program, people, first, bench)
         for g in range(len(W)):
             _walk(program, own[g], false[g], bench)
@@ -62,13 +56,13 @@ def values(program: Program, people: People, is_squared: bool, w_A: Array, W: Ar
     return total
 
 
-@_fast
+@fast
 def value_and_slope(program: Program, people: People, is_squared: bool, w_A: Array, w_B: Array) -> tuple[float, Array]:
     """The sum for one Model B, and its derivative by its weights, among all (D + d,)."""
     bench, total, c_w = _bench(program), 0.0, np.zeros_like(w_B)
     own, false = program.factor * w_B[program.place], program.factor * (w_B - w_A)[program.place]
     under_A = program.factor * w_A[program.place]
-    for first in range(0, people.a.size, ROWS):
+    for first in range(0, people.a.shape[1], ROWS):
         _stand(program, people, first, bench)
         _walk(program, own, false, bench)
         total += _predict(program, own, is_squared, bench)
@@ -76,11 +70,29 @@ def value_and_slope(program: Program, people: People, is_squared: bool, w_A: Arr
     return total, c_w
 
 
-@_fast
+@fast
+def residuals(abduction: Abduction, people: People, w_A: Array) -> Array:
+    """(m, r) Model A's residuals, of those features that are wanted; of the others themselves."""
+    before, left, right, starts = abduction.before, abduction.left, abduction.right, abduction.starts
+    z, row, eps = aligned(before.size + left.size), aligned(1), people.x.copy()
+    own = abduction.factor * w_A[abduction.place]
+    z[0] = 1.0
+    for first in range(0, eps.shape[1], ROWS):
+        for s in range(1, before.size):
+            _fill_known(people, before[s], first, abduction.level[s], z, s)
+        for i in range(left.size):
+            _multiply(z, before.size + i, left[i], right[i])
+        for j in range(abduction.column.size):
+            _combine(abduction.node, own, starts[j], starts[j + 1], z, row, 0)
+            _subtract(eps, abduction.column[j], first, row)
+    return eps
+
+
+@fast
 def _bench(program: Program) -> Bench:
     sources, nodes = program.before.size, program.before.size + program.left.size
-    z, bar = np.zeros((sources, ROWS)), np.zeros((sources, ROWS))
-    there, d, row = np.zeros((nodes, ROWS)), np.zeros((nodes, ROWS)), np.zeros((8, ROWS))
+    z, bar = aligned(sources), aligned(sources)
+    there, d, row = aligned(nodes), aligned(nodes), aligned(8)
     z[0] = there[0] = 1.0
     return Bench(z, there, d, bar, row)
 
@@ -88,44 +100,57 @@ def _bench(program: Program) -> Bench:
 # ---------------------------------------------------------------- a row of each of some nodes
 
 
-@_fast
-def _fill(given: Array, first: int, level: float, v: Array, n: int) -> None:
+@fast
+def _fill(given: Array, k: int, first: int, level: float, v: Array, n: int) -> None:
     """Take some people's values, or whether these are a level."""
-    some = given[first : first + ROWS]
-    for r in range(some.size):
-        v[n, r] = some[r]
-    for r in range(some.size, ROWS):
+    count = min(ROWS, given.shape[1] - first)
+    for r in range(count):
+        v[n, r] = given[k, first + r]
+    for r in range(count, ROWS):
         v[n, r] = 0.0
     if not np.isnan(level):
         for r in range(ROWS):
             v[n, r] = 1.0 if v[n, r] == level else 0.0
 
 
-@_fast
+@fast
+def _subtract(given: Array, k: int, first: int, row: Array) -> None:
+    """Take something away from some people's values."""
+    for r in range(min(ROWS, given.shape[1] - first)):
+        given[k, first + r] -= row[0, r]
+
+
+@fast
 def _multiply(there: Array, n: int, e: int, s: int) -> None:
     for r in range(ROWS):
         there[n, r] = there[e, r] * there[s, r]
 
 
-@_fast
+@fast
 def _multiply_changes(there: Array, d: Array, z: Array, n: int, e: int, s: int) -> None:
     for r in range(ROWS):
         d[n, r] = there[e, r] * d[s, r] + d[e, r] * z[s, r]
 
 
-@_fast
+@fast
+def _leave(z: Array, there: Array, d: Array, n: int) -> None:
+    for r in range(ROWS):
+        d[n, r] = there[n, r] - z[n, r]
+
+
+@fast
 def _arrive(z: Array, d: Array, there: Array, n: int) -> None:
     for r in range(ROWS):
         there[n, r] = z[n, r] + d[n, r]
 
 
-@_fast
+@fast
 def _add_product(row: Array, i: int, j: int, factor: float, bar: Array, n: int) -> None:
     for r in range(ROWS):
         bar[n, r] += factor * row[i, r] * row[j, r]
 
 
-@_fast
+@fast
 def _combine(node: IntArray, c: Array, start: int, end: int, v: Array, total: Array, n: int) -> None:
     """Add up the nodes of a sum with coefficients, several at once."""
     for r in range(ROWS):
@@ -137,7 +162,7 @@ def _combine(node: IntArray, c: Array, start: int, end: int, v: Array, total: Ar
             total[n, r] += (c0 * v[n0, r] + c1 * v[n1, r]) + (c2 * v[n2, r] + c3 * v[n3, r])
 
 
-@_fast_sum
+@fast_sum
 def _weigh(node: IntArray, i: int, v: Array, row: Array, n: int, total: Array, place: IntArray) -> None:
     """Add up several nodes over people by a row of weights."""
     n0, n1, n2, n3 = node[i], node[i + 1], node[i + 2], node[i + 3]
@@ -153,7 +178,7 @@ def _weigh(node: IntArray, i: int, v: Array, row: Array, n: int, total: Array, p
     total[place[i + 3]] += t3
 
 
-@_fast_sum
+@fast_sum
 def _size(row: Array, is_squared: bool) -> float:
     """The changes of predictions, squared or not, by weight."""
     total = 0.0
@@ -165,32 +190,36 @@ def _size(row: Array, is_squared: bool) -> float:
 # ---------------------------------------------------------------- forwards
 
 
-@_fast
+@fast
 def _stand(program: Program, people: People, first: int, bench: Bench) -> None:
     """Put people on the bench, with all that is the same for every Model B."""
     z, there, d, before, after = bench.z, bench.there, bench.d, program.before, program.after
-    _fill(people.weight, first, np.nan, bench.row, WEIGHT)
-    _fill(people.predicted, first, np.nan, bench.row, PREDICTED)
+    _fill(people.weight, 0, first, np.nan, bench.row, WEIGHT)
+    if program.is_logistic:
+        _fill(people.predicted, 0, first, np.nan, bench.row, PREDICTED)
     for s in range(1, before.size):
-        _fill(_known(people, before[s]), first, program.level[s], z, s)
+        _fill_known(people, before[s], first, program.level[s], z, s)
         if after[s] != NOWHERE:
-            _fill(_known(people, after[s]), first, program.level[s], there, s)
-            for r in range(ROWS):
-                d[s, r] = there[s, r] - z[s, r]
+            _fill_known(people, after[s], first, program.level[s], there, s)
+            _leave(z, there, d, s)
     _make_products(program, 0, bench)
 
 
-@_fast
-def _known(people: People, row: int) -> Array:
-    """(r,) one row of what is known of people."""
+@fast
+def _fill_known(people: People, row: int, first: int, level: float, v: Array, n: int) -> None:
+    """Take one row of what is known of people."""
     m, k = people.x.shape[0], row - FEATURES
-    found = people.a if row == PROTECTED else people.a_cf
-    if row not in (PROTECTED, MOVED):
-        found = people.x[k] if k < m else people.eps[k - m] if k < 2 * m else people.x_cf[k - 2 * m]
-    return found
+    if k < 0:
+        _fill(people.a, row, first, level, v, n)
+    elif k < m:
+        _fill(people.x, k, first, level, v, n)
+    elif k < 2 * m:
+        _fill(people.eps, k - m, first, level, v, n)
+    else:
+        _fill(people.x_cf, k - 2 * m, first, level, v, n)
 
 
-@_fast
+@fast
 def _make_products(program: Program, j: int, bench: Bench) -> None:
     """Make what is known after j equations of the walk."""
     z, there, d, left, right = bench.z, bench.there, bench.d, program.left, program.right
@@ -202,7 +231,7 @@ def _make_products(program: Program, j: int, bench: Bench) -> None:
             _multiply(there, sources + i, left[i], right[i])
 
 
-@_fast
+@fast
 def _walk(program: Program, own: Array, false: Array, bench: Bench) -> None:
     """From parents to children: what features and Model A's residuals change by."""
     z, there, d, node, starts = bench.z, bench.there, bench.d, program.node, program.starts
@@ -217,7 +246,7 @@ def _walk(program: Program, own: Array, false: Array, bench: Bench) -> None:
         _make_products(program, j + 1, bench)
 
 
-@_fast
+@fast
 def _predict(program: Program, own: Array, is_squared: bool, bench: Bench) -> float:
     """What the changes of predictions add up to; their slopes stay on the bench."""
     row, starts, k = bench.row, program.starts, program.x.size
@@ -239,7 +268,7 @@ def _predict(program: Program, own: Array, is_squared: bool, bench: Bench) -> fl
 # ---------------------------------------------------------------- backwards
 
 
-@_fast
+@fast
 def _walk_back(program: Program, own: Array, under_A: Array, bench: Bench, c_w: Array) -> None:
     """From the predictor to children to parents, as `fairstress.model.counterfactual.weight_gradient` has it."""
     bar, row, there, d, node, starts = bench.bar, bench.row, bench.there, bench.d, program.node, program.starts

@@ -46,6 +46,46 @@ class Program(NamedTuple):
     is_logistic: bool
 
 
+class Abduction(NamedTuple):
+    """What Model A takes for noise: people's features less polynomials in what is known of them."""
+
+    before: IntArray  # (sources,) as in `Source`
+    level: Array  # (sources,) NaN for None
+    left: IntArray  # (products,) an earlier node ...
+    right: IntArray  # (products,) ... times a source
+    starts: IntArray  # (equations + 1,) where their sums begin, and where the last one ends
+    node: IntArray  # (k,)
+    place: IntArray  # (k,) of its coefficient among all weights
+    factor: Array  # (k,) times which it counts
+    column: IntArray  # (equations,) the feature of each
+
+
+@lru_cache(maxsize=256)
+def abduction_of(design: Design, width: int, columns: frozenset[int]) -> Abduction | None:
+    """Lay out the residuals of some of the features; None where an equation is no polynomial."""
+    chosen = [j for j, equation in enumerate(design.equations) if equation.column in columns]
+    sources, equations = Sources(width, {}, frozenset()), [design.equations[j] for j in chosen]
+    inputs = [sources.of_equation(equation) for equation in equations]
+    try:
+        given = zip(equations, inputs, chosen, strict=True)
+        written = [_written(equation.embedding, own, design.slices[j].start) for equation, own, j in given]
+    except NotCompiledError:
+        return None
+    products = _products(sources, written)
+    number, (starts, terms) = _numbered(sources, products), _end_to_end(written)
+    return Abduction(
+        before=_whole(source.before for source in sources.found),
+        level=_levels(sources),
+        left=_whole(number[monomial[:-1]] for monomial in products),
+        right=_whole(monomial[-1] for monomial in products),
+        starts=starts,
+        node=_whole(number[term.monomial] for term in terms),
+        place=_whole(term.place for term in terms),
+        factor=np.array([float(term.factor) for term in terms]),
+        column=_whole(equation.column for equation in equations),
+    )
+
+
 @lru_cache(maxsize=256)
 def program_of(
     design: Design,
@@ -106,16 +146,14 @@ def _monomial(inputs: Sequence[int], powers: Exponents) -> Monomial:
 
 def _flat(sources: Sources, columns: list[int], written: list[list[Term]], *, is_logistic: bool) -> Program:
     products = _products(sources, written)
-    number: dict[Monomial, int] = {(): 0} | {(s,): s for s in range(sources.count)}
-    number |= {monomial: sources.count + i for i, monomial in enumerate(products)}
+    number = _numbered(sources, products)
     sums, slopes, by = _sums(sources, written, is_logistic=is_logistic)
-    filled = [[*own, *[Term((), 0, 0)] * (-len(own) % TOGETHER)] for own in sums]
-    terms = [term for own in filled for term in own]
+    starts, terms = _end_to_end(sums)
     looked_at = {term.monomial for own in sums[len(written) :] for term in own} | {one[:-1] for one in products}
     return Program(
         before=_whole(source.before for source in sources.found),
         after=_whole(source.after for source in sources.found),
-        level=np.array([np.nan if source.level is None else source.level for source in sources.found]),
+        level=_levels(sources),
         x=_whole(sources.made_feature(k) for k in columns),
         eps=_whole(sources.made_residual(k) for k in columns),
         left=_whole(number[monomial[:-1]] for monomial in products),
@@ -123,7 +161,7 @@ def _flat(sources: Sources, columns: list[int], written: list[list[Term]], *, is
         changes=_whole(sources.changes(monomial) for monomial in products),
         looked_at=_whole(monomial in looked_at for monomial in products),
         opens=_whole(np.searchsorted([*map(sources.known_after, products)], range(len(columns) + 2))),
-        starts=_whole(np.cumsum([0, *map(len, filled)])),
+        starts=starts,
         node=_whole(number[term.monomial] for term in terms),
         place=_whole(term.place for term in terms),
         factor=np.array([float(term.factor) for term in terms]),
@@ -135,6 +173,22 @@ def _flat(sources: Sources, columns: list[int], written: list[list[Term]], *, is
 
 def _whole(numbers: Iterable[int]) -> IntArray:
     return np.array(list(numbers), dtype=np.intp)
+
+
+def _levels(sources: Sources) -> Array:
+    return np.array([np.nan if source.level is None else source.level for source in sources.found])
+
+
+def _numbered(sources: Sources, products: Sequence[Monomial]) -> dict[Monomial, int]:
+    """The number of each node: sources, then products."""
+    number: dict[Monomial, int] = {(): 0} | {(s,): s for s in range(sources.count)}
+    return number | {monomial: sources.count + i for i, monomial in enumerate(products)}
+
+
+def _end_to_end(sums: Sequence[list[Term]]) -> tuple[IntArray, list[Term]]:
+    """Where each sum begins and the last one ends, and their terms, filled up with nothing."""
+    filled = [[*own, *[Term((), 0, 0)] * (-len(own) % TOGETHER)] for own in sums]
+    return _whole(np.cumsum([0, *map(len, filled)])), [term for own in filled for term in own]
 
 
 def _products(sources: Sources, written: list[list[Term]]) -> list[Monomial]:
