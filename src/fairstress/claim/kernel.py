@@ -50,7 +50,7 @@ class Box(NamedTuple):
 def sums(laid: Laid, box: Box, people: People) -> tuple[int, Array]:
     """How many people are of no group, and sums over those of each, (g, left, right)."""
     left, right = laid.left, laid.right
-    z, weight = aligned(box.columns.size), np.zeros(ROWS + GAP)
+    z, weight = aligned(box.columns.size), aligned(1)
     first, second = aligned(left.size), aligned(right.size)
     own, unseen = np.empty(people.a.size, np.intp), people.a.size
     total = np.zeros((len(box.groups), left.size, right.size))
@@ -60,10 +60,12 @@ def sums(laid: Laid, box: Box, people: People) -> tuple[int, Array]:
         unseen -= count
         for start in range(0, count, ROWS):
             some = own[start : min(start + ROWS, count)]
-            _take(people, box, some, z, weight)
+            for i in range(box.columns.size):
+                _take(_variable(people, box.columns[i]), some, box.middle[i], box.scale[i], z, i)
             _make(left, z, first)
             _make(right, z, second)
             if is_weighed or some.size < ROWS:
+                _take(people.weight, some, 0.0, 1.0, weight, 0)
                 _weigh(first, weight)
             _add(first, second, laid.counts, total[g])
     return unseen, total
@@ -116,20 +118,12 @@ def _compare(values: Array, value: float, belongs: Bytes) -> None:
 
 
 @fast
-def _take(people: People, box: Box, own: IntArray, z: Array, weight: Array) -> None:
-    """Take some people's values, between -1 and 1, and their weights; nobody's is 0."""
-    for i in range(box.columns.size):
-        _scale(_variable(people, box.columns[i]), own, box.middle[i], box.scale[i], z[i])
-    weight[:] = 0.0
+def _take(values: Array, own: IntArray, middle: float, scale: float, found: Array, i: int) -> None:
+    """Take some people's values, between -1 and 1, or their weights; nobody's is 0."""
     for r in range(own.size):
-        weight[r] = people.weight[own[r]]
-
-
-@fast
-def _scale(values: Array, own: IntArray, middle: float, scale: float, z: Array) -> None:
-    for r in range(own.size):
-        z[r] = (values[own[r]] - middle) * scale
-    z[own.size :] = 0.0
+        found[i, r] = (values[own[r]] - middle) * scale
+    for r in range(own.size, ROWS):
+        found[i, r] = 0.0
 
 
 # ---------------------------------------------------------------- products
@@ -171,7 +165,7 @@ def _multiply(found: Array, own: int, first: int, second: int) -> None:
 def _weigh(rows: Array, weight: Array) -> None:
     for i in range(len(rows)):
         for r in range(ROWS):
-            rows[i, r] *= weight[r]
+            rows[i, r] *= weight[0, r]
 
 
 # ---------------------------------------------------------------- sums
