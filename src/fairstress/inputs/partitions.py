@@ -10,6 +10,7 @@ import io
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,6 +60,7 @@ class Workers:
 
     frame: Any
     client: Any
+    files: tuple[str, ...] = ()  # which ones the workers read is not known
 
     def check(self, names: Sequence[str], by: str) -> None:
         """Refuse names that no column has, by what names them."""
@@ -68,11 +70,12 @@ class Workers:
                 near = did_you_mean(name, known)
                 raise DataError(f"{by} names '{name}', which is not a column of the data{near}")
 
-    def look(self, names: Sequence[str]) -> Look:
+    def look(self, names: Sequence[str], weight: str | None) -> Look:
         """A first look at all partitions."""
         parts = self._parts(names)
         held = 2 * HELD // len(parts) + 1000  # of each, so that those with the smallest keys are among them
-        futures = self.client.map(look_at, parts, [list(names)] * len(parts), [held] * len(parts), pure=False)
+        look = partial(look_at, names=list(names), most=held, weight=weight)
+        futures = self.client.map(look, parts, pure=False)
         found: Look = add_up(self.client.gather(futures))
         return found
 
