@@ -20,6 +20,7 @@ from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.look import HELD, Look, look_at
 from fairstress.inputs.rows import Ends, Rows
 from fairstress.inputs.streamed import COUNT, MOST_COUNTS, count_alike
+from fairstress.inputs.streams import reading
 from fairstress.summing import add_up
 from fairstress.threads import one_thread
 
@@ -75,8 +76,8 @@ class Workers:
         parts = self._parts(names)
         held = 2 * HELD // len(parts) + 1000  # of each, so that those with the smallest keys are among them
         look = partial(look_at, names=list(names), most=held, weight=weight)
-        futures = self.client.map(look, parts, pure=False)
-        found: Look = add_up(self.client.gather(futures))
+        with reading("see that Dask computes the data frame by itself"):
+            found: Look = add_up(self.client.gather(self.client.map(look, parts, pure=False)))
         return found
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
@@ -122,6 +123,8 @@ def open_workers(frame: Any, client: Any) -> Workers:
 
 def _asked(client: Any, task: Callable[..., Any], parts: Sequence[Any], *further: Any) -> tuple[Any, ...]:
     """Ask for a function of each partition, and leave the answers where they are."""
+    if client.status in ("closing", "closed"):
+        raise DataError("the client by which the data are reached is closed: ask while the cluster is there")
     repeated = [[value] * len(parts) for value in further]
     return tuple(client.map(task, parts, *repeated, pure=False))
 

@@ -67,7 +67,7 @@ class Stream:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Say in a sentence what goes wrong where others' programs read."""
-        with _said(FILES if self.files else QUERY):
+        with reading(FILES if self.files else QUERY):
             yield
 
     def pieces(self, names: Sequence[str], size: int) -> Iterator[Any]:
@@ -102,8 +102,8 @@ class Stream:
 
 
 @contextmanager
-def _said(advice: str) -> Iterator[None]:
-    """Say in a sentence what goes wrong in others' programs, whose errors may be any."""
+def reading(advice: str) -> Iterator[None]:
+    """Say in a sentence what goes wrong where others' programs read, whose errors may be any."""
     try:
         yield
     except FairstressError:
@@ -151,7 +151,7 @@ def open_stream(data: Any) -> Stream:
         raise DataError(_NEEDS_ARROW) from None
     if isinstance(data, str | Path):
         return _of_paths(data)
-    with _said(QUERY):
+    with reading(QUERY):
         return _OPENERS[_kind(data)](data)
 
 
