@@ -7,6 +7,7 @@ above 0 is compared with fairstress's, once on the budgets that both finished an
 the smaller ratio counts. Algorithm 1 is one ascent from one start; fairstress's search makes a dozen, and a scan, to be
 sure of the maximum. So one ascent of fairstress's, from the last budget's end, is timed too. PyTorch's sums are as the
 formulas stand or, with --blockwise, tuned: products of blocks of columns that leave out the zeros.
+Fairstress takes fractions of a second, PyTorch minutes: of fairstress's times the median of several runs counts.
 End to end, from the table to the curve, fairstress fits everything; PyTorch has coded data, once with degrees and
 penalties given, and once with its own cross-validation, predictor and baselines, which must choose the same. The
 authors' program ends a budget early where P, looked at every five steps, is still where it started; a third line stops
@@ -44,6 +45,7 @@ GRID = np.linspace(0, 0.99, 26)
 BUDGET = fs.Pairwise(min_eigenvalue=0.005)
 LEAST_RATIO, LEAST_RATIO_OF_ASCENT = 50.0, 500.0  # of time per budget
 MOST_MISSED = 1e-3  # of CFU
+RUNS = 5  # of fairstress
 NHS_FILE, NHS_PENALTIES = "nhs_staff_survey.npz", np.logspace(-3, 3, 8)
 
 
@@ -70,8 +72,14 @@ def nhs_audit(folder: Path) -> fs.Audit:
 
 
 def run_fairstress(audit: fs.Audit) -> Ours:
-    """The whole curve, after one small one that warms up."""
+    """The whole curve, after one small one that warms up: that run of several which takes the median time."""
     audit.curve([0.0, 0.1], budget=BUDGET, random_state=0)
+    runs = sorted((run_once(audit) for _ in range(RUNS)), key=lambda ours: ours.seconds.sum())
+    return runs[RUNS // 2]
+
+
+def run_once(audit: fs.Audit) -> Ours:
+    """The whole curve of an audit that has answered nothing."""
     own = anew(audit)
     clock = [time.process_time()]
     curve = own.curve(
@@ -257,7 +265,7 @@ def compare(experiment: Experiment, minutes: float, *, blockwise: bool) -> list[
     name, make, settings = experiment.name, experiment.make, experiment.settings
     print(f"\n{name}\n{'-' * len(name)}")
     audit = make()  # which imports what it needs
-    fitting, audit = timed(make)
+    fitting = float(np.median([timed(make)[0] for _ in range(RUNS)]))
     problem = replace(torch_problem(audit), blockwise=blockwise)
     threads = choose_threads(Known.of(problem), settings)
     given, known = timed(lambda: Known.of(problem))

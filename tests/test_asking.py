@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 import warnings
 from threading import Lock
@@ -124,3 +126,42 @@ def test_a_report_is_the_same_to_the_last_digit_on_one_process_and_on_two(ready)
 def test_a_predictor_that_cannot_be_sent_is_asked_here():
     audit = audit_of(predictor=lambda Z: Z.sum(axis=1))
     assert report(audit, 1)[0] == report(audit, 2)[0]
+
+
+KILLED = """
+import os, time
+from fairstress.asking import Questions, processes_ready
+from fairstress.progress import Steps
+
+def pid(about, steps):
+    return os.getpid()
+
+with processes_ready(2), Questions("nothing", 2, Steps(0)) as questions:
+    while True:  # until the other process is there
+        answer = questions.ask(pid)
+        time.sleep(0.1)
+        if answer() != os.getpid():
+            break
+    print(answer(), flush=True)
+    time.sleep(60)
+"""
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_processes_end_soon_after_the_one_that_asks_was_killed():
+    asking_process = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    with asking_process as process:
+        other = int(process.stdout.readline())
+        assert is_there(other)
+        process.kill()
+    end = time.monotonic() + 30
+    while is_there(other) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not is_there(other)

@@ -73,14 +73,20 @@ def model(frame):
 @pytest.fixture
 def seen(monkeypatch):
     """The number of threads at every pass over the columns of rows, the heaviest of all work."""
-    found, values = set(), Polynomial.values
+    found = set()
+    for name in ("values", "lower"):  # a walk through the graph takes the one or the other
+        monkeypatch.setattr(Polynomial, name, recording(getattr(Polynomial, name), found))
+    return found
+
+
+def recording(function, found):
+    """The function, which puts down the number of threads whenever it is called."""
 
     def recorded(self, Z):
         found.update(threads())
-        return values(self, Z)
+        return function(self, Z)
 
-    monkeypatch.setattr(Polynomial, "values", recorded)
-    return found
+    return recorded
 
 
 def test_an_audit_is_fitted_in_one_thread(frame, seen):

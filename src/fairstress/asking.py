@@ -6,6 +6,8 @@ so that nobody waits for a process that is still starting, and everything works 
 
 from __future__ import annotations
 
+import os
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock, RLock
+from threading import Lock, RLock, Thread
 from typing import Any, Generic, TypeVar
 
 from fairstress.parallel import heard, n_cores, pickled
@@ -195,11 +197,19 @@ class _Others:
 
 
 def _prepare() -> None:
-    """Import what answers need."""
+    """Import what answers need, and end when the process that asks is gone."""
+    Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
     import sklearn.ensemble  # noqa: F401
     from scipy import optimize  # noqa: F401
 
     import fairstress.audit  # noqa: F401
+
+
+def _end_after(parent: int) -> None:
+    """End this process soon after the one that started it was killed, which cannot stop others any more."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:

@@ -43,7 +43,7 @@ from fairstress.analyses.profile import Profile, profile
 from fairstress.analyses.robust.cuts import RobustPredictor, robust_predictor
 from fairstress.analyses.robust.frontier import WEIGHTS, Frontier, frontier
 from fairstress.analyses.worst_case import Solver, WorstCase
-from fairstress.analyses.written import Where, some_people, worst_people, write_people
+from fairstress.analyses.written import Where, check_written, some_people, worst_people, write_people
 from fairstress.budgets import Budget
 from fairstress.claim.build import Fitted, build
 from fairstress.claim.claim import Baseline, read_baseline
@@ -83,7 +83,7 @@ from fairstress.model.view import RawColumns
 from fairstress.options import Predictor, Robust, Search, read_predictor, read_robust
 from fairstress.progress import Progress, Watch, as_callback, watching
 from fairstress.resampling import N_BOOT, Bootstrap
-from fairstress.saving import check_target
+from fairstress.saving import check_target, check_unread
 from fairstress.threads import one_thread
 from fairstress.wording import SMALLEST_GROUP, Sharing, read_wording
 
@@ -793,7 +793,7 @@ class Audit:
         """
         claim, table = self.fitted.claim, self.fitted.table
         if to is not None:
-            check_target(to, "counterfactuals")
+            check_written(self.fitted, to)
             if worst is not None:
                 raise SettingError("both to and worst are given: give to for a file of everyone, or worst for a frame")
             write_people(self.fitted, model_b(claim, self._read(correlation)), to, where)
@@ -1620,6 +1620,7 @@ class Audit:
         sharing = Sharing(people, labels, smallest_group)
         if path is not None:
             check_target(path, "the report")
+            check_unread(path, "the report", self.fitted.table.files)
         data = collect(
             self,
             p_max,

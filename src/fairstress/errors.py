@@ -102,10 +102,12 @@ class Status(StrEnum):
 
 
 def describe_error(problem: BaseException) -> str:
-    """Name an error that is not ours: a message such as ``'x'`` says little without its type."""
-    return f"{type(problem).__name__}: {problem}"
+    """Name an error that is not ours, in one line: a message such as ``'x'`` says little without its type."""
+    said = str(problem).strip().partition("\n")[0]
+    return f"{type(problem).__name__}: {said[:LONGEST_ERROR]}{'...' * (len(said) > LONGEST_ERROR)}"
 
 
+LONGEST_ERROR = 300  # characters of another program's message
 LONGEST = 120  # characters of a value that a message shows
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -87,24 +88,43 @@ def check_target(path: Any, what: str) -> None:
 
 
 def check_apart(targets: Mapping[str, Path | None], sources: Mapping[str, Path]) -> None:
-    """Refuse to write two things to one file, or to write over what is read.
+    """Refuse to write two things to one file, to write over what is read, or among files all of which are read.
 
     Parameters
     ----------
     targets
         Where things are going to be written, by what they are; None for what is not.
     sources
-        What is read, by what it is.
+        What is read, by what it is: files, or folders or patterns of them.
     """
     taken = dict(sources)
     for what, path in targets.items():
         if path is None:
             continue
+        among = next((name for name, known in sources.items() if _is_among(path, known)), None)
+        if among is not None:
+            raise SettingError(f"{what} would be written among {among}, to {str(path)!r}: give a file elsewhere")
         other = next((name for name, known in taken.items() if _is_same(path, known)), None)
         if other is not None:
             verb = "overwrite" if other in sources else "be written to the same file as"
             raise SettingError(f"{what} would {verb} {other}, {str(path)!r}: give another file")
         taken[what] = path
+
+
+def check_unread(path: str | Path, what: str, files: Iterable[str]) -> None:
+    """Refuse to write over one of the files that the data are read from.
+
+    Parameters
+    ----------
+    path
+        Where something is going to be written.
+    what
+        What it is, for people.
+    files
+        Those that are read.
+    """
+    for file in files:
+        check_apart({what: Path(path)}, {"the data": Path(file)})
 
 
 # ---------------------------------------------------------------- inside
@@ -140,6 +160,14 @@ def _remember(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _is_among(path: Path, source: Path) -> bool:
+    """Whether a file is in a folder, or matches a pattern of names."""
+    where = _target(path)
+    if source.is_dir():
+        return where.is_relative_to(_target(source))
+    return not source.exists() and glob.has_magic(str(source)) and where.match(str(_target(source)))
 
 
 def _is_same(one: Path, other: Path) -> bool:

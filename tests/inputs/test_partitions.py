@@ -127,6 +127,36 @@ def test_a_frame_without_a_cluster_and_a_client_without_a_frame_are_refused(clie
         fs.Audit.fit(data, GRAPH, **GIVEN)
 
 
+def _fails(part):
+    raise OSError("no such part")
+
+
+def test_frames_that_cannot_be_computed_and_clients_that_are_closed_are_refused(client, frame, small):
+    broken = dd.from_pandas(frame, npartitions=2).map_partitions(_fails, meta=frame)
+    with pytest.raises(fs.DataError, match=r"read \(OSError: no such part\): see that Dask computes the data frame"):
+        fs.Audit.fit(broken, GRAPH, client=client, **GIVEN)
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        audit = fs.Audit.fit(dd.from_pandas(frame, npartitions=2), GRAPH, client=other, **GIVEN)
+    with pytest.raises(fs.DataError, match="the client by which the data are reached is closed: ask while"):
+        audit.cfu(P)
+
+
+def test_weights_on_workers_are_named_by_their_row_and_may_all_be_zero_in_a_part(client, frame, small):
+    weight = np.where(np.arange(len(frame)) < 4000, 0.0, 1.0)
+    found, alone = (
+        fs.Audit.fit(data, GRAPH, reference="White", **given, **GIVEN).cfu(P)
+        for data, given in (
+            (dd.from_pandas(frame.assign(w=weight), npartitions=10), {"client": client, "sample_weight": "w"}),
+            (frame[4000:], {}),
+        )
+    )
+    assert found == pytest.approx(alone, rel=1e-9)
+    weight[20_000] = -1
+    data = dd.from_pandas(frame.assign(w=weight), npartitions=10)
+    with pytest.raises(fs.DataError, match=r"'w' of weights has 1 negative value \(first in row 20,000\)"):
+        fs.Audit.fit(data, GRAPH, client=client, sample_weight="w", **GIVEN)
+
+
 def test_what_is_sent_to_workers_leaves_the_sample_behind(frame):
     rows = fs.Audit.fit(frame, GRAPH, reference="White", **GIVEN).fitted.table.rows
     sample = replace(rows, whole=Partitions(None, (), 1.0))

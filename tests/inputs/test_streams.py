@@ -127,6 +127,32 @@ def test_weights_are_a_column_and_count_as_in_memory(frame, folder, small):
             fs.Audit.fit(folder, GRAPH, **{argument: "weight"}, **GIVEN)
 
 
+def test_a_part_in_which_nobody_has_weight_counts_for_nothing(frame, small, tmp_path):
+    frame = frame.assign(w=np.where(np.arange(N) < 2000, 0.0, frame["w"]))  # all of the first piece
+    pq.write_table(pa.table(frame), tmp_path / "people.parquet")
+    found = fs.Audit.fit(tmp_path / "people.parquet", GRAPH, sample_weight="w", **GIVEN).cfu(P)
+    assert found == pytest.approx(fs.Audit.fit(frame[2000:], GRAPH, sample_weight=frame["w"][2000:], **GIVEN).cfu(P))
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 8), pa.float16()])
+def test_short_floats_and_decimals_are_numbers(frame, small, tmp_path, kind):
+    table = pa.table(frame[["a", "x", "z", "y"]])
+    table = table.set_column(1, "x", pa.array(frame["x"].round(2)).cast(kind, safe=False))
+    pq.write_table(table, tmp_path / "people.parquet")
+    found = fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
+    assert found.fitted.table.rows.whole is not None
+    rounded_alike = frame.assign(x=table.column("x").cast(pa.float64()).to_numpy())
+    for other in (table, rounded_alike):
+        assert found.cfu(P) == pytest.approx(fs.Audit.fit(other, GRAPH, **GIVEN).cfu(P), rel=1e-9)
+
+
+def test_columns_that_folders_are_named_by_are_read(frame, small, tmp_path):
+    pq.write_to_dataset(pa.table(frame), tmp_path / "people", partition_cols=["a"])
+    in_order = pd.concat([frame[frame["a"] == level] for level in "uv"])
+    found = fs.Audit.fit(tmp_path / "people", GRAPH, **GIVEN)
+    assert found.cfu(P) == pytest.approx(fs.Audit.fit(in_order, GRAPH, **GIVEN).cfu(P), rel=1e-9)
+
+
 def test_an_outcome_of_classes_and_a_numeric_attribute_are_coded_as_in_memory(frame, small, tmp_path):
     own = frame.assign(y=np.where(frame["y"] > 0, "yes", "no"), a=(frame["a"] == "u") * 20 + 40 + frame["x"] % 3)
     own.to_parquet(tmp_path / "people.parquet")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairstress as fs
-from fairstress.search import problem
+from fairstress.search import problem, search
 
 GRAPH = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x <-> z", protected="a", outcome="y")
 OPTIONS = {"degrees": {"x": 1, "z": 1}, "penalty": 0, "predictor_degree": 1, "random_state": 0}
@@ -19,7 +19,8 @@ def frame():
 
 def test_behind_a_threshold_the_worst_case_is_that_of_all_rows(frame, monkeypatch):
     every = fs.Audit.fit(frame, GRAPH, **OPTIONS).worst_case(0.3)
-    monkeypatch.setattr(problem, "SAMPLE", 500)
+    for room in (problem, search):
+        monkeypatch.setattr(room, "SAMPLE", 500)
     audit = fs.Audit.fit(frame, GRAPH, **OPTIONS)
     some = audit.worst_case(0.3)
     assert audit.fitted.claim.system._coarse[0].rows.n == pytest.approx(3000)

@@ -17,13 +17,21 @@ from fairstress.claim.evaluate import predictions
 from fairstress.errors import SettingError, describe_error, show
 from fairstress.inputs.rows import Rows
 from fairstress.inputs.streamed import Batches
-from fairstress.inputs.streams import PIECE
+from fairstress.inputs.streams import PIECE, SUFFIXES
 from fairstress.model.fit import Fit
-from fairstress.saving import whole_file
+from fairstress.saving import check_target, check_unread, whole_file
 
 Where = Callable[[pd.DataFrame], Any] | None  # of a frame to one truth value for each of its rows; None: all
 
 COLUMNS = ("row", "factual", "counterfactual", "cfu")  # beside the protected attribute and the features
+
+
+def check_written(fitted: Fitted, to: str | Path) -> None:
+    """Refuse, before anything is computed, what is no place for everyone, or would be written over the data."""
+    check_target(to, "counterfactuals")
+    if Path(to).suffix not in SUFFIXES:
+        raise SettingError(f"to is {show(str(to))}, but what is written is Parquet: give a name that ends in .parquet")
+    check_unread(to, "counterfactuals", fitted.table.files)
 
 
 def write_people(fitted: Fitted, fit: Fit, to: str | Path, where: Where = None) -> None:

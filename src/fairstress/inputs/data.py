@@ -88,6 +88,7 @@ class Table:
     others: pd.DataFrame | None = None  # combinations of values outside the graph that a predictor is shown
     source: Any = None  # the analyst's table, for its other columns; several completed ones, and pickles, have none
     everyone: Everyone | None = None  # of whom those here are a sample; None: they are all here
+    files: tuple[str, ...] = ()  # from which people are read where the analyst named them: nothing is written over them
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle keeps: not the columns that the graph does not name, which may hold anything."""

@@ -21,6 +21,8 @@ FINEST, WIDEST = 1e-100, 1e100  # between the ends of a column: squares of other
 COMPARED = 4  # levels of numbers up to which it is faster to compare everyone with each than to number them
 THOUSANDS = 1000  # distinct values of a sample that make it plain that a column holds many
 
+NO_ROWS = "the data have no rows: give a table with one row per person"
+
 # ---------------------------------------------------------------- frames
 
 
@@ -32,7 +34,7 @@ def take_columns(frame: Any, wanted: Sequence[str]) -> dict[str, nw.Series[Any]]
         if name not in names:
             raise DataError(f"the graph names '{name}', which is not a column of the data{did_you_mean(name, names)}")
     if len(table) == 0:
-        raise DataError("the data have no rows: give a table with one row per person")
+        raise DataError(NO_ROWS)
     return {name: table[:, names.index(name)] for name in wanted}
 
 
@@ -47,15 +49,18 @@ def open_frame(frame: Any, refusal: str) -> tuple[nw.DataFrame[Any], list[str]]:
 
 
 def decoded(frame: Any) -> Any:
-    """Give an Arrow table with its run-end-encoded columns written out, which most of Arrow does not compute with."""
+    """Give an Arrow table with the columns that most of Arrow does not compute with as others that say the same."""
     if not is_pyarrow_table(frame):
         return frame
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for position, field in enumerate(frame.schema):
+        column = frame.column(position)
         if pa.types.is_run_end_encoded(field.type):
-            frame = frame.set_column(position, field.name, pc.run_end_decode(frame.column(position)))
+            frame = frame.set_column(position, field.name, pc.run_end_decode(column))
+        elif pa.types.is_decimal(field.type) or pa.types.is_float16(field.type):
+            frame = frame.set_column(position, field.name, column.cast(pa.float64()))
     return frame
 
 
@@ -190,9 +195,7 @@ def check_spread(ends: Array, shown: Array, name: str, finest: float = FINEST, w
 def count_values(column: nw.Series[Any], name: str) -> int:
     """Count the distinct values, none missing; lists and records in place of values are refused."""
     check_complete(column, name)
-    refusal = DataError(f"column '{name}' holds lists or records: give one number or text in each row")
-    if column.dtype.is_nested():
-        raise refusal
+    check_flat(column, name)
     if column.dtype == nw.Object and column.implementation.is_polars():
         raise DataError(
             f"column '{name}' has polars' type Object, whose values polars does not compare: cast it to numbers or text"
@@ -200,7 +203,17 @@ def count_values(column: nw.Series[Any], name: str) -> int:
     try:
         return column.n_unique()
     except TypeError:  # of a pandas column of objects
-        raise refusal from None
+        raise _not_flat(name) from None
+
+
+def check_flat(column: nw.Series[Any], name: str) -> None:
+    """Refuse a column whose type says that each row holds several values."""
+    if column.dtype.is_nested():
+        raise _not_flat(name)
+
+
+def _not_flat(name: str) -> DataError:
+    return DataError(f"column '{name}' holds lists or records: give one number or text in each row")
 
 
 def has_thousands(column: nw.Series[Any]) -> bool:

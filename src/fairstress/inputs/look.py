@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fairstress.errors import DataError
-from fairstress.inputs.frames import COMPARED, THOUSANDS, compared, numbered, plain_numbers
+from fairstress.inputs.frames import COMPARED, THOUSANDS, check_flat, compared, numbered, plain_numbers
 from fairstress.inputs.missing import is_missing
 
 HELD = 100_000  # people of a sample: what is said of single people is about them
@@ -30,6 +30,7 @@ class Look:
     n: int
     missing: Mapping[str, tuple[int, int]]  # by column that has any: how many, and where the first is
     infinite: Mapping[str, tuple[int, int]]
+    negative: Mapping[str, tuple[int, int]]  # of the column of weights alone
     levels: Mapping[str, Mapping[Any, int] | None]  # by column: how often each level occurs; None: there are many
     sample: pd.DataFrame  # people at random
     keys: Any  # (k,) by which they were drawn: those with the smallest are kept
@@ -54,8 +55,10 @@ class Look:
         ends = list(itertools.accumulate(own.n for own in looks))
         starts = [0, *ends[:-1]]
         levels = {name: reduce(_merged, [own.levels[name] for own in looks]) for name in looks[0].levels}
-        missing, infinite = (_added([getattr(own, what) for own in looks], starts) for what in ("missing", "infinite"))
-        return cls(ends[-1], missing, infinite, levels, sample, keys, examples, bound)
+        missing = _added([own.missing for own in looks], starts)
+        infinite = _added([own.infinite for own in looks], starts)
+        negative = _added([own.negative for own in looks], starts)
+        return cls(ends[-1], missing, infinite, negative, levels, sample, keys, examples, bound)
 
     def people(self) -> pd.DataFrame:
         """A sample of at most so many people as are held, someone of every level of columns with few among them."""
@@ -72,26 +75,35 @@ class Look:
         return people
 
     def check(self) -> None:
-        """Refuse missing and infinite values."""
+        """Refuse missing and infinite values, and weights below 0."""
         for found, what in ((self.missing, "missing"), (self.infinite, "infinite")):
             for name, (count, first) in found.items():
                 raise DataError(
                     f"column '{name}' has {count:,} {what} value{'s' * (count > 1)} (first in row {first:,}): a stream "
                     "takes none, leave these rows out of it, or impute them, before the audit"
                 )
+        for name, (count, first) in self.negative.items():
+            raise DataError(
+                f"column '{name}' of weights has {count:,} negative value{'s' * (count > 1)} (first in row {first:,}): "
+                "give everyone a weight that is not negative, 0 to leave someone out"
+            )
 
 
-def look_at(frame: Any, names: Sequence[str], most: int | None = None, bound: np.uint64 = LARGEST) -> Look:
+def look_at(
+    frame: Any, names: Sequence[str], most: int | None = None, bound: np.uint64 = LARGEST, weight: str | None = None
+) -> Look:
     """Look at some columns of rows that are in memory, and draw at most so many people by what their rows say.
 
-    People whose key is above the bound are not drawn: as many with smaller ones are known.
+    One column may be one of weights. People whose key is above the bound are not drawn: as many with smaller ones are
+    known.
     """
     held = HELD if most is None else most
     table = nw.from_native(frame, eager_only=True)
     columns = {name: _Column.of(table, name, plain_numbers(frame, name)) for name in dict.fromkeys(names)}
     keys = _keys([column.marks() for column in columns.values()], len(table))
-    missing = {name: gone for name, column in columns.items() if (gone := column.missing()) is not None}
-    infinite = {name: gone for name, column in columns.items() if (gone := column.infinite()) is not None}
+    missing = _where({name: column.missing() for name, column in columns.items()})
+    infinite = _where({name: column.infinite() for name, column in columns.items()})
+    negative = {} if weight is None else _where({weight: columns[weight].negative()})
     levels = {name: column.levels(keys) for name, column in columns.items()}
     drawn = np.flatnonzero(keys <= bound)
     drawn = drawn[_smallest(keys[drawn], held)] if drawn.size > held else drawn
@@ -99,13 +111,19 @@ def look_at(frame: Any, names: Sequence[str], most: int | None = None, bound: np
     shown = _as_pandas(table, columns, np.concatenate([drawn, ones]))
     return Look(
         len(table),
-        {name: (int(gone.sum()), int(gone.argmax())) for name, gone in missing.items()},
-        {name: (int(gone.sum()), int(gone.argmax())) for name, gone in infinite.items()},
+        missing,
+        infinite,
+        negative,
         {name: None if own is None else own[0] for name, own in levels.items()},
         shown[: drawn.size],
         keys[drawn],
         shown[drawn.size :].set_axis(keys[ones], axis=0),
     )
+
+
+def _where(spoilt: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """How many values (n,) of some columns are spoilt, and where the first is; None is none of them."""
+    return {name: (int(own.sum()), int(own.argmax())) for name, own in spoilt.items() if own is not None}
 
 
 # ---------------------------------------------------------------- columns
@@ -123,6 +141,7 @@ class _Column:
     @classmethod
     def of(cls, table: Any, name: str, numbers: Any) -> _Column:
         """Look at a column of a frame, given its plain numbers, if it has such."""
+        check_flat(table[name], name)
         return cls(table, name, numbers, numbers is not None and _is_finite(numbers))
 
     @property
@@ -144,6 +163,13 @@ class _Column:
             return None
         gone = np.isinf(self.series.to_numpy().astype(float))
         return gone if gone.any() else None
+
+    def negative(self) -> Any:
+        """(n,) whether a value is below 0; None where none is."""
+        if not self.series.dtype.is_numeric():
+            return None
+        below = (self.series.to_numpy() if self.numbers is None else self.numbers) < 0
+        return below if below.any() else None
 
     def marks(self) -> tuple[Any, bool]:
         """(n,) whole numbers that the values determine, and whether they look random already."""

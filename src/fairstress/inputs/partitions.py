@@ -10,6 +10,7 @@ import io
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from fairstress.errors import DataError, SettingError, did_you_mean
 from fairstress.inputs.look import HELD, Look, look_at
 from fairstress.inputs.rows import Ends, Rows
 from fairstress.inputs.streamed import COUNT, MOST_COUNTS, count_alike
+from fairstress.inputs.streams import reading
 from fairstress.summing import add_up
 from fairstress.threads import one_thread
 
@@ -59,6 +61,7 @@ class Workers:
 
     frame: Any
     client: Any
+    files: tuple[str, ...] = ()  # which ones the workers read is not known
 
     def check(self, names: Sequence[str], by: str) -> None:
         """Refuse names that no column has, by what names them."""
@@ -68,12 +71,13 @@ class Workers:
                 near = did_you_mean(name, known)
                 raise DataError(f"{by} names '{name}', which is not a column of the data{near}")
 
-    def look(self, names: Sequence[str]) -> Look:
+    def look(self, names: Sequence[str], weight: str | None) -> Look:
         """A first look at all partitions."""
         parts = self._parts(names)
         held = 2 * HELD // len(parts) + 1000  # of each, so that those with the smallest keys are among them
-        futures = self.client.map(look_at, parts, [list(names)] * len(parts), [held] * len(parts), pure=False)
-        found: Look = add_up(self.client.gather(futures))
+        look = partial(look_at, names=list(names), most=held, weight=weight)
+        with reading("see that Dask computes the data frame by itself"):
+            found: Look = add_up(self.client.gather(self.client.map(look, parts, pure=False)))
         return found
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
@@ -119,6 +123,8 @@ def open_workers(frame: Any, client: Any) -> Workers:
 
 def _asked(client: Any, task: Callable[..., Any], parts: Sequence[Any], *further: Any) -> tuple[Any, ...]:
     """Ask for a function of each partition, and leave the answers where they are."""
+    if client.status in ("closing", "closed"):
+        raise DataError("the client by which the data are reached is closed: ask while the cluster is there")
     repeated = [[value] * len(parts) for value in further]
     return tuple(client.map(task, parts, *repeated, pure=False))
 

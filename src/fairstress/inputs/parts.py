@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from fairstress.inputs.data import Table
 from fairstress.inputs.frames import COMPARED, WHOLE, compared, numbered, plain_numbers, read_numbers, take_columns
-from fairstress.inputs.intake import read_weights
 from fairstress.inputs.newcomers import code_attribute
 from fairstress.inputs.protected import ProtectedCoding
 from fairstress.inputs.rows import Array, Rows
@@ -32,7 +31,7 @@ def code_part(table: Table, weight: str | None, part: Any) -> Rows:
     y, a_cf = _coded_outcome(table, part), table.protected.counterfactual(a)
     if weight is None:
         return Rows(a, a_cf, x, _ones(a.size), y, y * y)
-    w = read_weights(_column(part, weight).to_numpy(), y.size)
+    w = _column(part, weight).to_numpy().astype(float, copy=False)
     return Rows(a, a_cf, x, w, w * y, w * y**2)
 
 

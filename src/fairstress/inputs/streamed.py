@@ -14,8 +14,9 @@ import narwhals as lazy  # whose stable version takes no lazy relation
 import numpy as np
 import pandas as pd
 
-from fairstress.errors import SettingError, show
+from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.data import Everyone, Scaling, Table, gather_rows, read_table
+from fairstress.inputs.frames import NO_ROWS
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.look import LARGEST, Look, look_at
 from fairstress.inputs.parts import code_part
@@ -67,6 +68,11 @@ class InBatches:
     stream: Stream
     memory: int  # bytes that batches at work together may take
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Those that are read, as far as they are known."""
+        return tuple(file.name for file in self.stream.files)
+
     def check(self, names: Sequence[str], by: str) -> None:
         """Refuse names that no column has, by what names them."""
         self.stream.check(names, by)
@@ -76,16 +82,19 @@ class InBatches:
         blocks = self.memory // (8 * BLOCK * len(names) * AT_ONCE)
         return self.stream.pieces(names, BLOCK * max(1, min(blocks, PIECE // BLOCK)))
 
-    def look(self, names: Sequence[str]) -> Look:
+    def look(self, names: Sequence[str], weight: str | None) -> Look:
         """A first look at all batches, in several threads; the more is known, the fewer people are drawn."""
         known: list[Look] = []  # all that was seen so far, and what was seen lately: large samples are seldom copied
         looks = in_order(
-            lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST), self._pieces(names)
+            lambda piece: look_at(piece, names, bound=known[0].bound if known else LARGEST, weight=weight),
+            self._pieces(names),
         )
         for look in looks:
             known.append(look)
             if sum(own.keys.size for own in known[1:]) > LATELY or len(known) > PARTS:
                 known[:] = [Look.together(known)]
+        if not known:
+            raise DataError(NO_ROWS)
         return Look.together(known)
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
@@ -94,7 +103,8 @@ class InBatches:
         if self.stream.lazy is not None:
             people = lazy.len() if weight is None else lazy.col(weight).sum()
             counted = lazy.from_native(self.stream.lazy).group_by(*keys).agg(people.alias(COUNT)).sort(*keys)
-            found = counted.head(MOST_COUNTS + 1).collect().to_pandas()
+            with self.stream.reading():
+                found = counted.head(MOST_COUNTS + 1).collect().to_pandas()
             return found if len(found) <= MOST_COUNTS else None
         so_far = pd.DataFrame({name: [] for name in (*keys, COUNT)})
         for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self._pieces(names)):
@@ -116,12 +126,17 @@ class InBatches:
 class Apart(Protocol):
     """Data that are not in memory, as far as reading asks."""
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Those that are read, as far as they are known."""
+        ...
+
     def check(self, names: Sequence[str], by: str) -> None:
         """Refuse names that no column has, by what names them."""
         ...
 
-    def look(self, names: Sequence[str]) -> Look:
-        """A first look at some columns."""
+    def look(self, names: Sequence[str], weight: str | None) -> Look:
+        """A first look at some columns, one of which may be one of weights."""
         ...
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
@@ -158,15 +173,16 @@ def read_apart(
     weight, together = _column(data, sample_weight, "sample_weight"), _column(data, cluster, "cluster")
     names += [weight] if weight else []
     looked_at = [*names, together] if together else names
-    look = data.look(looked_at)
+    look = data.look(looked_at, weight)
     look.check()
     people = look.people()
     if look.n > len(people) and repeat_often([people[name].to_numpy() for name in looked_at], look.n):
         counted = data.counts(looked_at, weight)
         if counted is not None:
-            return read_table(counted, graph, sample_weight=counted[COUNT], cluster=cluster, **options)
+            table = read_table(counted, graph, sample_weight=counted[COUNT], cluster=cluster, **options)
+            return replace(table, files=data.files)
     own = people[weight] if weight else None
-    table = read_table(people, graph, sample_weight=own, cluster=cluster, **options)
+    table = replace(read_table(people, graph, sample_weight=own, cluster=cluster, **options), files=data.files)
     return table if look.n <= len(people) else with_whole(table, people, look.n, weight, partial(data.whole, names))
 
 

@@ -1,29 +1,57 @@
 """Tables read in batches: Parquet files and folders, pyarrow datasets, polars' lazy frames, DuckDB's relations.
 
 A stream is read again for every sum, in pieces of a fixed number of rows and in the same order, whatever the files'
-own division is: sums have the same digits each time. At most a few pieces are in memory.
+own division is: sums have the same digits each time. At most a few pieces are in memory. Files that have changed in
+between are refused: sums of them would not belong together.
 """
 
 from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairstress.errors import DataError, did_you_mean, show
+from fairstress.errors import DataError, FairstressError, describe_error, did_you_mean, show
 from fairstress.inputs.frames import check_unique, decoded
 from fairstress.inputs.rows import BLOCK
 
 PIECE = 16 * BLOCK  # rows that are worked on together, at most
 SUFFIXES = (".parquet", ".pq")
 
+QUERY = "see that the query runs by itself"
+FILES = "see that all files are there, whole, and Parquet"
 _NEEDS_ARROW = (
     "the data are a stream, which is read by pyarrow: install it with pip install 'fairstress[parquet]', or give a "
     "table held in memory"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as it was when it was first looked at."""
+
+    name: str
+    size: int
+    changed: int  # when, in nanoseconds
+
+    @classmethod
+    def of(cls, name: str) -> File:
+        """Look at a file."""
+        found = Path(name).stat()
+        return cls(name, found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that is another one by now, or gone."""
+        try:
+            same = File.of(self.name) == self
+        except OSError:
+            raise DataError(f"{show(self.name)} is gone since the data were first read: fit the audit again") from None
+        if not same:
+            raise DataError(f"{show(self.name)} has changed since the data were first read: fit the audit again")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,13 +61,23 @@ class Stream:
     names: tuple[str, ...]  # of the columns
     read: Callable[[Sequence[str], int], Iterator[Any]]  # some columns as pyarrow's batches of about so many rows
     lazy: Any = None  # what narwhals can count rows of without reading them into memory
+    files: tuple[File, ...] = ()  # that are read, where they are known
+    schemas: Callable[[], Iterable[tuple[str, Any]]] = tuple  # of each file, with its name
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say in a sentence what goes wrong where others' programs read."""
+        with reading(FILES if self.files else QUERY):
+            yield
 
     def pieces(self, names: Sequence[str], size: int) -> Iterator[Any]:
         """Hand out some columns as pyarrow tables of ``size`` rows, the last of fewer."""
         import pyarrow as pa
 
+        for file in self.files:
+            file.check()
         held: list[Any] = []
-        for batch in self.read(list(dict.fromkeys(names)), size):
+        for batch in self._batches(names, size):
             held.append(batch)
             while sum(map(len, held)) >= size:
                 table = pa.Table.from_batches(held)
@@ -48,13 +86,56 @@ class Stream:
         if held:
             yield decoded(pa.Table.from_batches(held))
 
+    def _batches(self, names: Sequence[str], size: int) -> Iterator[Any]:
+        with self.reading():
+            yield from self.read(list(dict.fromkeys(names)), size)
+
     def check(self, names: Sequence[str], by: str) -> None:
-        """Refuse names that no column has, by what names them."""
+        """Refuse names that no column has, by what names them, and columns that are not alike in all files."""
         check_unique(self.names)
         for name in names:
             if name not in self.names:
                 near = did_you_mean(name, self.names)
                 raise DataError(f"{by} names '{name}', which is not a column of the data{near}")
+        with self.reading():
+            _check_alike(self.schemas(), names)
+
+
+@contextmanager
+def reading(advice: str) -> Iterator[None]:
+    """Say in a sentence what goes wrong where others' programs read, whose errors may be any."""
+    try:
+        yield
+    except FairstressError:
+        raise
+    except Exception as problem:
+        raise DataError(f"the data cannot be read ({describe_error(problem)}): {advice}") from problem
+
+
+def _check_alike(schemas: Iterable[tuple[str, Any]], names: Sequence[str]) -> None:
+    """Refuse columns that hold numbers in one file and something else in another, which would be re-coded."""
+    first: dict[str, tuple[str, str]] = {}
+    for file, schema in schemas:
+        for name in names:
+            place = schema.get_field_index(name)
+            what = "" if place < 0 else _what(schema.field(place).type)
+            before, known = first.setdefault(name, (file, what)) if what else (file, what)
+            if known != what:
+                both = f"{known} in {show(before)} and {what} in {show(file)}"
+                raise DataError(f"column '{name}' holds {both}: write it alike in all files")
+
+
+def _what(kind: Any) -> str:
+    """What a column of some type holds, for people; nothing where all is missing."""
+    import pyarrow.types as of
+
+    kind = kind.value_type if of.is_dictionary(kind) else kind
+    if of.is_null(kind):
+        return ""
+    if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind):
+        return "numbers"
+    text = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+    return "text" if text else f"values of the type {kind}"
 
 
 def is_stream(data: Any) -> bool:
@@ -68,7 +149,10 @@ def open_stream(data: Any) -> Stream:
         import pyarrow.dataset  # noqa: F401  (which all of them are read by)
     except ImportError:
         raise DataError(_NEEDS_ARROW) from None
-    return _of_paths(data) if isinstance(data, str | Path) else _OPENERS[_kind(data)](data)
+    if isinstance(data, str | Path):
+        return _of_paths(data)
+    with reading(QUERY):
+        return _OPENERS[_kind(data)](data)
 
 
 def is_several_files(where: Path) -> bool:
@@ -109,15 +193,13 @@ def _of_paths(where: str | Path) -> Stream:
 
     text = str(where)
     files: Any = text if Path(text).exists() else _files(text)
-    if not files:
-        raise DataError(
-            f"there is no file {show(text)}: give a Parquet file, a folder of them, a pattern, or a table held in "
-            "memory"
-        )
+    if not files or (Path(text).is_dir() and not _files(text)):
+        what = f"no file in {show(text)}" if files else f"no file {show(text)}"
+        raise DataError(f"there is {what}: give a Parquet file, a folder of them, a pattern, or a table held in memory")
     if isinstance(files, str) and Path(text).is_file() and not text.endswith(SUFFIXES):
         raise DataError(f"{show(text)} is no Parquet file by its name: read it, and give the table itself")
     try:
-        return _of_dataset(ds.dataset(files, format="parquet"))
+        return _of_dataset(ds.dataset(files, format="parquet", partitioning="hive"))
     except (OSError, pa.ArrowException) as problem:
         raise DataError(f"{show(text)} cannot be read as Parquet ({problem}): give Parquet files") from None
 
@@ -128,7 +210,15 @@ def _of_dataset(data: Any) -> Stream:
         options = {"batch_size": size, "batch_readahead": 4, "fragment_readahead": 1}
         return iter(data.to_batches(columns=list(names), **options))
 
-    return Stream(tuple(map(str, data.schema.names)), read)
+    local = hasattr(data, "files") and data.filesystem.type_name == "local"
+    files = tuple(map(File.of, data.files)) if local else ()
+    return Stream(tuple(map(str, data.schema.names)), read, files=files, schemas=lambda: _schemas(data))
+
+
+def _schemas(data: Any) -> Iterator[tuple[str, Any]]:
+    """What each file of a dataset says of its columns."""
+    for fragment in data.get_fragments() if hasattr(data, "files") else ():
+        yield str(fragment.path), fragment.physical_schema
 
 
 def _of_lazy_frame(data: Any) -> Stream:
