@@ -103,7 +103,7 @@ def audit(folder: Path, times: int) -> dict[str, float]:
     passes = {
         "a plain read": lambda: plain_read(folder),
         "reading and coding": lambda: claim.everyone.total(lambda block: block.n),
-        "a first look": lambda: batches.look(COLUMNS),
+        "a first look": lambda: batches.look(COLUMNS, None),
         "a pass for moments": lambda: structural_moments(claim.everyone, claim.design.equations),
         "what all CFU follow from": lambda: replace(claim).for_squares(),
         "a sweep for CFU and gradient": lambda: CFU().values_and_slopes(swept, [fit]),
