@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from threading import Lock
@@ -126,6 +127,17 @@ def test_a_report_is_the_same_to_the_last_digit_on_one_process_and_on_two(ready)
 def test_a_predictor_that_cannot_be_sent_is_asked_here():
     audit = audit_of(predictor=lambda Z: Z.sum(axis=1))
     assert report(audit, 1)[0] == report(audit, 2)[0]
+
+
+def test_nothing_of_the_processes_is_left_when_they_are_stopped():
+    before = set(threading.enumerate())
+    with processes_ready(2), Questions("nothing", 2, Steps(0)) as questions:
+        wait_until_idle()
+        questions.ask(lambda about, steps: about)()
+        feeder = asking._READY.get()._executor._call_queue._thread
+        assert feeder.is_alive()
+    assert not feeder.is_alive()
+    assert set(threading.enumerate()) <= before
 
 
 KILLED = """

@@ -24,6 +24,7 @@ from fairstress.progress import Steps
 T = TypeVar("T")
 
 MOST_PROCESSES = 3  # beside this one: a report has hardly more long questions
+PATIENCE = 1.0  # seconds
 
 Question = Callable[..., Any]  # of what it is about, further arguments and the steps that it takes
 
@@ -187,7 +188,11 @@ class _Others:
 
     def stop(self) -> None:
         """End the processes at once: what they still do is of no use."""
+        queue = getattr(self._executor, "_call_queue", None)  # loky's own, which `shutdown` forgets
+        feeder: Thread | None = getattr(queue, "_thread", None)
         self._executor.shutdown(wait=True, kill_workers=True)
+        if feeder:  # or Python, where it ends now, may end that thread while it gives back a semaphore: loky would warn
+            feeder.join(PATIENCE)
 
     def _done(self, _: Any) -> None:
         with self._lock:
