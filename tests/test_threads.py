@@ -310,7 +310,7 @@ def levelled():
 @pytest.fixture
 def meeting(monkeypatch):
     """All threads that work out a claim's people for the first time are at it together."""
-    met, work_out = threading.Barrier(TOGETHER), Claim._factual
+    met, work_out = threading.Barrier(TOGETHER), Claim.factual
 
     def together(self, block):
         if threading.current_thread() is not threading.main_thread():
@@ -318,7 +318,7 @@ def meeting(monkeypatch):
                 met.wait(5)
         return work_out(self, block)
 
-    monkeypatch.setattr(Claim, "_factual", together)
+    monkeypatch.setattr(Claim, "factual", together)
 
 
 @pytest.mark.parametrize("question", [*ASKED, "cfu with levels", "gradient with levels"])
