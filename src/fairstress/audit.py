@@ -770,8 +770,8 @@ class Audit:
             named are 0; ``{}`` is Model A.
 
         to
-            A Parquet file to write everyone to, batch by batch, with predictions and CFU beside the features; nothing
-            is returned then. Default None, which gives a frame.
+            A Parquet file, whose name ends in ``.parquet`` or ``.pq``, to write everyone to, batch by batch, with
+            predictions and CFU beside the features; nothing is returned then. Default None, which gives a frame.
         worst
             Give only so many rows, those whose prediction changes most, worst first, with predictions, CFU and the
             place in the data (``row``) beside the features; of everyone, also where the data are not in memory.
