@@ -29,11 +29,12 @@ LEAST_RATIO = 200.0  # against the sums as written
 MOST_DISAGREEMENT = 0.01  # for 0 < |p| <= 0.5
 
 
-def law_school_audit() -> fs.Audit:
+def law_school_audit(frame: Any = None) -> fs.Audit:
     """The paper's experiment: race as White / non-White, degrees 1 to 4, penalised constants, contiguous folds."""
+    data = fs.datasets.law_school() if frame is None else frame
     graph = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat", protected="race", outcome="zfya")
     settings = {"max_degree": 4, "penalise_constant": True, "cv": "contiguous"}
-    return fs.Audit.fit(fs.datasets.law_school(), graph, reference="White", **settings)
+    return fs.Audit.fit(data, graph, reference="White", **settings)
 
 
 def anew(audit: fs.Audit) -> fs.Audit:

@@ -30,6 +30,7 @@ from fairstress.options import ASCENT, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
 from fairstress.search.causes import acts_on, loadings, sets_within
+from fairstress.search.interval import lattice
 from fairstress.search.known import Known
 from fairstress.search.members import Members, cliques, free_pairs
 from fairstress.search.problem import Problem, Solution
@@ -277,18 +278,23 @@ class Solver:
                         explore(problem, rng, all_over=level == 0)
 
     def look_ahead(self, sizes: Sequence[float]) -> None:
-        """Fit Model B at the ends of a single pair's interval for several budgets side by side: they are kept.
+        """Fit Model B where searches of a single pair's intervals will ask, for several budgets side by side.
 
-        Searches would ask for these fits one by one. What takes passes over rows is left to them.
+        They would ask for these fits, which are kept, a few at a time. What takes passes over rows is left to them.
         """
         if self.search.method == ASCENT or not isinstance(self.claim.system, System):
             return
-        alone = [problem.members for size in sizes for problem in self._problems(size, None)]
-        ends = [members.matrix(np.array([members.low, members.high])) for members in alone if members.low.size == 1]
+        ends = [members.matrix(np.array([members.low, members.high])) for members in self._single_pairs(sizes)]
+        along = [members.matrix(lattice(members)) for members in self._single_pairs([max(sizes)])]  # others lie within
         if ends:
             with one_thread:
-                for check_minima in (False, True):  # on the way, and where a search ends
-                    fits(self.claim, np.concatenate(ends), check_minima=check_minima)
+                fits(self.claim, np.concatenate([*ends, *along]), check_minima=False)  # on the way
+                fits(self.claim, np.concatenate(ends), check_minima=True)  # and where a search ends
+
+    def _single_pairs(self, sizes: Sequence[float]) -> list[Members]:
+        """Sets within several budgets that are one pair's interval."""
+        every = (problem.members for size in sizes for problem in self._problems(size, None))
+        return [members for members in every if members.low.size == 1]
 
     def in_one_process(self) -> Solver:
         """The same search where other processes are at work already."""

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fairstress.errors import Status
 from fairstress.inputs.rows import Array, IntArray
+from fairstress.search.members import Members
 from fairstress.search.problem import End, Problem
 
 LATTICE = 60  # points on either side of 0, denser towards -1 and 1
@@ -18,7 +19,7 @@ PRECISION = 1e-9  # of where a peak is
 def line(problem: Problem) -> tuple[Array, Array]:
     """Points (g, 1) along the whole interval and the values there; those of the lattice are kept for other budgets."""
     low, high = float(problem.members.low[0]), float(problem.members.high[0])
-    inside = [k for k in range(1 - LATTICE, LATTICE) if low < _lattice(k) < high]
+    inside = _inside(low, high)
     new = [k for k in inside if k not in problem.along_line]
     own = [low, high] if len(inside) >= LEAST else [*np.linspace(low, high, LEAST)]
     values = problem.values(np.array([[p] for p in [*own, *map(_lattice, new)]]))
@@ -27,6 +28,16 @@ def line(problem: Problem) -> tuple[Array, Array]:
     known = np.array([*values[: len(own)], *(problem.along_line[k] for k in inside)])
     order = np.argsort(grid, kind="stable")
     return grid[order, None], known[order]
+
+
+def lattice(members: Members) -> Array:
+    """Points (g, 1) where `line` asks, within one pair's interval and smaller ones: the lattice's, and its ends."""
+    low, high = float(members.low[0]), float(members.high[0])
+    return np.array([low, *map(_lattice, _inside(low, high)), high])[:, None]
+
+
+def _inside(low: float, high: float) -> list[int]:
+    return [k for k in range(1 - LATTICE, LATTICE) if low < _lattice(k) < high]
 
 
 def peaks(problem: Problem, points: Array, values: Array, *, on_sample: bool = False) -> list[End]:
