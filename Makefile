@@ -37,7 +37,7 @@ test-torch: $(INSTALLED)-torch
 
 # sums over people that numba compiles; `make test` runs the same source as plain Python
 test-compiled: $(INSTALLED)-fast $(INSTALLED)-test
-	$(BIN)/python -m pytest tests/functionals/test_compiled.py tests/claim/test_grid.py
+	$(BIN)/python -m pytest tests/functionals/test_compiled.py tests/claim/test_grid.py tests/model/test_threshold_compiled.py
 
 # the report's page in Chromium, offline
 test-browser: $(INSTALLED)-browser $(AXE)

@@ -33,7 +33,8 @@ settings.register_profile("untimed", deadline=None)  # a busy machine is no fail
 settings.load_profile("untimed")
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
-KERNELS = ("fairstress.claim.kernel", "fairstress.functionals.kernel")
+ROOMS = ("bench", "model.threshold_kernel", "claim.kernel", "functionals.kernel")
+KERNELS = tuple(f"fairstress.{room}" for room in ROOMS)
 
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat"
 NHS = """
@@ -58,6 +59,17 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     compiling.load.cache_clear()
     for name in KERNELS:  # for good: later tests would find what the stand-in made
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def without_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing can be compiled, whether numba is installed or not."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for name in KERNELS:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    compiling.load.cache_clear()
+    yield
+    compiling.load.cache_clear()
 
 
 @pytest.fixture(scope="session")

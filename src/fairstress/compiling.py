@@ -14,6 +14,7 @@ from typing import Any
 from fairstress.errors import SettingError, show
 
 VARIABLE = "FAIRSTRESS_COMPILED"
+TILE = 4  # rows of numbers whose products with as many others are added up at once
 MANY = 2**14  # rows from which on it is worth while to load what is compiled, which takes a second
 
 

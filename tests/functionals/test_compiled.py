@@ -5,7 +5,6 @@ Without numba the same source runs as plain Python; `make test-compiled` runs it
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -266,13 +265,9 @@ def test_many_people_are_summed_by_compiled_code_unless_the_environment_says_no(
         switch.compiled(claim)
 
 
+@pytest.mark.usefixtures("without_numba")
 def test_without_numba_everything_is_left_to_numpy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    for room in ("claim", "functionals"):
-        monkeypatch.delitem(sys.modules, f"fairstress.{room}.kernel", raising=False)
     monkeypatch.setenv(compiling.VARIABLE, "1")
-    compiling.load.cache_clear()
     claim = claim_of(measure="absolute")
     assert switch.compiled(claim) is None
     assert CFU().values(claim, some_fits(claim))[0] > 0
-    compiling.load.cache_clear()

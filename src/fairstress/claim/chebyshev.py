@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairstress.compiling import TILE
 from fairstress.inputs.rows import Array, IntArray
 
 TOGETHER = 4096  # people, about, whose T are held at once
 STRIP = 16  # left products that numpy multiplies at once with as many right ones
-TILE = 4  # the same of compiled code
 
 # ---------------------------------------------------------------- polynomials of one variable
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairstress.claim.kernel import ROWS, aligned, fast, fast_sum
+from fairstress.bench import ROWS, aligned, fast, fast_sum, put
 from fairstress.functionals.program import TOGETHER, Abduction, Program
 from fairstress.functionals.sources import FEATURES, NOWHERE
 from fairstress.inputs.rows import Array, IntArray
@@ -103,11 +103,7 @@ def _bench(program: Program) -> Bench:
 @fast
 def _fill(given: Array, k: int, first: int, level: float, v: Array, n: int) -> None:
     """Take some people's values, or whether these are a level."""
-    count = min(ROWS, given.shape[1] - first)
-    for r in range(count):
-        v[n, r] = given[k, first + r]
-    for r in range(count, ROWS):
-        v[n, r] = 0.0
+    put(given[k, first : first + ROWS], v, n)
     if not np.isnan(level):
         for r in range(ROWS):
             v[n, r] = 1.0 if v[n, r] == level else 0.0
@@ -116,8 +112,9 @@ def _fill(given: Array, k: int, first: int, level: float, v: Array, n: int) -> N
 @fast
 def _subtract(given: Array, k: int, first: int, row: Array) -> None:
     """Take something away from some people's values."""
-    for r in range(min(ROWS, given.shape[1] - first)):
-        given[k, first + r] -= row[0, r]
+    own = given[k, first : first + ROWS]
+    for r in range(own.size):
+        own[r] -= row[0, r]
 
 
 @fast

@@ -37,7 +37,7 @@ def _from_table(t: Array) -> tuple[Array, Array]:
     d = t - (shifted - SHIFT)
     place = shifted.view(np.int64)
     place -= FIRST
-    c = _SLOPES.take(place, axis=0)
+    c = SLOPES.take(place, axis=0)
     hazard = c[..., 3] * d
     log_cdf = c[..., 2] + hazard
     hazard += log_cdf
@@ -47,7 +47,7 @@ def _from_table(t: Array) -> tuple[Array, Array]:
         hazard *= d
         hazard += log_cdf
     log_cdf *= d
-    log_cdf += _VALUES.take(place)
+    log_cdf += VALUES.take(place)
     return log_cdf, hazard
 
 
@@ -67,4 +67,4 @@ def _table() -> tuple[Array, Array]:
     return L, np.stack([h, h1 / 2, h2 / 6, h3 / 24], axis=1)
 
 
-_VALUES, _SLOPES = _table()
+VALUES, SLOPES = _table()

@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from fairstress.compiling import is_wanted
 from fairstress.errors import DataError
 from fairstress.inputs.rows import Array, IntArray, Rows, sample
 from fairstress.model.design import Design, structural_moments
@@ -255,10 +256,11 @@ class ThresholdSystem:
     def _total(self, y: Array, every: bool) -> Sums:
         """Add up over all blocks of rows, from columns that are known or made anew."""
         known = self._columns.get(every) or self._kept(every)
+        compiled = is_wanted(self.rows.size if self.rows.whole is None else None)
         if known:
-            return total(lambda rows: rows.sums(y), known)
+            return total(lambda rows: rows.sums(y, compiled=compiled), known)
         make = self._maker(every)
-        return self.rows.total(lambda block: make(block).sums(y), width=self._folded(every).count)
+        return self.rows.total(lambda block: make(block).sums(y, compiled=compiled), width=self._folded(every).count)
 
     def _adjoint(self, z: Array, at: Place, rows: Sums, c_w: Array) -> Array:
         m, f = self._m, self.features.feature_of

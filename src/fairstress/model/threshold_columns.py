@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairstress.compiling import load
 from fairstress.inputs.rows import Array, IntArray, Rows
 from fairstress.model.design import Design
-from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.normal_cdf import SLOPES, VALUES, log_normal_cdf
 
 BATCH = 16_384  # rows times fits that are worked on at once
 
@@ -31,8 +32,17 @@ class Columns:
         B = np.asfortranarray(B)
         return cls(B, block.a, block.weight, outer(B) if few else None)
 
-    def sums(self, y: Array) -> Sums:
-        """What the block adds for each y (g, d), ``t = a B y``, as many at once as fit into a core's cache."""
+    def sums(self, y: Array, *, compiled: bool) -> Sums:
+        """What the block adds for each y (g, d), ``t = a B y``, compiled where that is wanted and can be."""
+        kernel = load(f"{__package__}.threshold_kernel") if compiled else None
+        return self._sums_of_many(y) if kernel is None else self._sums_by(kernel, y)
+
+    def _sums_by(self, kernel: Any, y: Array) -> Sums:
+        given = self.B.T, self.a, self.weight, VALUES, SLOPES, y
+        return Sums(*kernel.sums(*(np.require(own, requirements=("C", "W")) for own in given)))
+
+    def _sums_of_many(self, y: Array) -> Sums:
+        """The same by numpy, as many y at once as fit into a core's cache."""
         size = BATCH // self.a.size
         if size < 2:
             parts = [self._sums_of_one(own) for own in y]
