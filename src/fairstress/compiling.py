@@ -18,12 +18,15 @@ TILE = 4  # rows of numbers whose products with as many others are added up at o
 MANY = 2**14  # rows from which on it is worth while to load what is compiled, which takes a second
 
 
-def is_wanted(rows: int | None) -> bool:
-    """Whether the environment wants it, and otherwise whether people are many; None: more than memory holds."""
+def is_wanted(rows: int | None, *, gain: float = 1.0) -> bool:
+    """Whether the environment wants it, and otherwise whether people are many; None: more than memory holds.
+
+    Of sums that gain a smaller share a person than a sweep does, so many more people are many.
+    """
     words = os.environ.get(VARIABLE, "")
     if words not in ("", "0", "1"):
         raise SettingError(f"the environment's {VARIABLE} is {show(words)}: give 0 or 1, or leave it unset")
-    return words == "1" or (words == "" and (rows is None or rows >= MANY))
+    return words == "1" or (words == "" and (rows is None or rows * gain >= MANY))
 
 
 @cache
