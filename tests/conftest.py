@@ -52,6 +52,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
         return
     stand_in = types.ModuleType("numba")
+    stand_in.config = types.SimpleNamespace(CACHE_DIR="")
     stand_in.njit = lambda **_: lambda function: function  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "numba", stand_in)
     compiling.load.cache_clear()

@@ -203,7 +203,8 @@ class _Others:
 
 def _prepare() -> None:
     """Import what answers need, and end when the process that asks is gone."""
-    Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
+    if os.name == "posix":  # elsewhere nothing tells that it is gone
+        Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
     import sklearn.ensemble  # noqa: F401
     from scipy import optimize  # noqa: F401
 

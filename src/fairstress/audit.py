@@ -771,7 +771,8 @@ class Audit:
 
         to
             A Parquet file, whose name ends in ``.parquet`` or ``.pq``, to write everyone to, batch by batch, with
-            predictions and CFU beside the features; nothing is returned then. Default None, which gives a frame.
+            predictions and CFU beside the features; nothing is returned then. It is none of the files that are read, as
+            far as they are known: those of a lazy query or a cluster are not. Default None, which gives a frame.
         worst
             Give only so many rows, those whose prediction changes most, worst first, with predictions, CFU and the
             place in the data (``row``) beside the features; of everyone, also where the data are not in memory.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fairstress.errors import SettingError
+from fairstress.errors import FairstressError, SettingError
 
 PART = ".part"  # how files that are not yet whole end; one that was cut short by force may stay behind
 
@@ -135,6 +136,8 @@ def _writing(path: str | Path, what: str) -> Iterator[None]:
     """Say what could not be written where."""
     try:
         yield
+    except FairstressError:  # of whatever is worked out meanwhile
+        raise
     except (OSError, ValueError) as problem:  # a name with a zero in it is no value
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
         raise SettingError(f"cannot write {what} to {str(path)!r}: {why}") from None
@@ -167,7 +170,18 @@ def _is_among(path: Path, source: Path) -> bool:
     where = _target(path)
     if source.is_dir():
         return where.is_relative_to(_target(source))
-    return not source.exists() and glob.has_magic(str(source)) and where.match(str(_target(source)))
+    if source.exists() or not glob.has_magic(str(source)) or where.name.startswith("."):  # which patterns leave out
+        return False
+    return _matches(where.parts, _target(source).parts)
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path is one of a pattern's, in which ``**`` stands for any number of folders."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
 def _is_same(one: Path, other: Path) -> bool:

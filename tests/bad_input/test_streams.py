@@ -169,7 +169,7 @@ def beside_csv(frame):
 
 FILES = {
     "random bytes": (spoil_bytes, "the data cannot be read (OSError: "),
-    "a file that is cut short": (cut_short, "the data cannot be read (ArrowInvalid: Could not open Parquet input"),
+    "a file that is cut short": (cut_short, "'people' cannot be read as Parquet (Could not open Parquet input"),
     "a file of another format": (beside_csv, "'people/more.csv': Parquet magic bytes not found in footer"),
 }
 
@@ -227,9 +227,13 @@ def test_counterfactuals_are_written_to_names_of_parquet_alone(frame, refuses):
     assert not Path("moved.csv").exists()
 
 
-@pytest.mark.parametrize(("data", "output"), [("people", "people/results.json"), ("people/*", "people/results.json")])
+AMONG = [("people", "people/of/results.json"), ("people/*", "people/results.json"), ("people/**", "people/of/r.json")]
+
+
+@pytest.mark.parametrize(("data", "output"), AMONG)
 def test_commands_write_nothing_among_the_data(data, output, frame, command):
     folder(frame)
+    Path("people/of").mkdir()
     keys = command.settings.replace("people.csv", data).replace("a -> x -> z", "a -> x, z; x -> z")
     (command.folder / "audit.toml").write_text(keys, encoding="utf-8")
     command.refuses(["run", "audit.toml", "-o", output], "the results would be written among the data, to ")

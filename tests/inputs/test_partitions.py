@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     import distributed
 
 import fairstress as fs
-from fairstress.inputs import look
+from fairstress.inputs import look, partitions
 from fairstress.inputs.partitions import Partitions, _packed
 
 GRAPH = fs.CausalGraph.parse("race -> ugpa, lsat; ugpa -> lsat; race <-> lsat", protected="race", outcome="zfya")
@@ -161,3 +161,13 @@ def test_what_is_sent_to_workers_leaves_the_sample_behind(frame):
     rows = fs.Audit.fit(frame, GRAPH, reference="White", **GIVEN).fitted.table.rows
     sample = replace(rows, whole=Partitions(None, (), 1.0))
     assert len(_packed(partial(max, sample))) < 5_000 < len(_packed(partial(max, rows)))
+
+
+def test_the_sample_is_of_all_people_however_they_are_divided(client, monkeypatch):
+    for room in (look, partitions):
+        monkeypatch.setattr(room, "HELD", 300)
+    frame = pd.DataFrame({"part": np.repeat([0.0, 1.0], [4000, 1000]), "x": np.random.default_rng(0).random(5000)})
+    divided = [dd.from_pandas(frame[:4000], npartitions=1), dd.from_pandas(frame[4000:], npartitions=20)]
+    found = partitions.Workers(dd.concat(divided), client).look(["part", "x"], None)
+    assert found.n == 5000
+    assert found.people()["part"].mean() == pytest.approx(0.2, abs=0.08)  # 3.5 standard deviations

@@ -479,3 +479,55 @@ def test_a_fitted_predictor_explains_as_much_of_a_stream_as_of_its_sample(frame,
     assert found.fitted.table.rows.whole is not None
     expected = fs.Audit.fit(samples[0], GRAPH, predictor=model, **GIVEN)
     assert found.fitted.claim.predictor.r2 == pytest.approx(expected.fitted.claim.predictor.r2, rel=1e-9)
+
+
+def test_decimals_of_rows_that_repeat_are_numbers(frame, small):
+    coarse = rounded(frame).drop(columns="w")
+    relation = duckdb.sql("select a, x::decimal(9, 2) as x, z::decimal(9, 2) as z, y::decimal(9, 2) as y from coarse")
+    lazy = pl.from_pandas(coarse).lazy().with_columns(pl.col("x", "y").cast(pl.Decimal(9, 2)))
+    expected = fs.Audit.fit(coarse, GRAPH, **GIVEN).cfu(P)
+    for data in (relation, lazy):
+        found = fs.Audit.fit(data, GRAPH, **GIVEN)
+        assert found.fitted.table.rows.whole is None  # they were counted
+        assert found.cfu(P) == pytest.approx(expected, rel=1e-9)
+
+
+def test_columns_of_files_count_more_than_names_of_folders(frame, small, tmp_path):
+    for level, name in (("u", "a=v"), ("v", "a=u")):  # folders that say otherwise
+        (tmp_path / "people" / name).mkdir(parents=True)
+        pq.write_table(pa.table(frame[frame["a"] == level]), tmp_path / "people" / name / "part.parquet")
+    in_order = pd.concat([frame[frame["a"] == level] for level in "vu"])
+    found = fs.Audit.fit(tmp_path / "people", GRAPH, **GIVEN)
+    assert found.cfu(P) == pytest.approx(fs.Audit.fit(in_order, GRAPH, **GIVEN).cfu(P), rel=1e-9)
+    number = frame.assign(a=(frame["a"] == "u").astype("int64"))
+    for level in (0, 1):
+        (tmp_path / "numbers" / f"a={level}").mkdir(parents=True)
+        pq.write_table(pa.table(number[number["a"] == level]), tmp_path / "numbers" / f"a={level}" / "part.parquet")
+    assert fs.Audit.fit(tmp_path / "numbers", GRAPH, **GIVEN).cfu(P) > 0
+
+
+def test_whole_numbers_in_one_file_and_fractions_in_the_next_are_fractions(frame, small, tmp_path):
+    whole = frame.assign(x=frame["x"].round())
+    for number, part in enumerate((whole.astype({"x": int}), frame)):
+        pq.write_table(pa.table(part), tmp_path / f"{number}.parquet")
+    found = fs.Audit.fit(tmp_path, GRAPH, **GIVEN).cfu(P)
+    assert found == pytest.approx(fs.Audit.fit(pd.concat([whole, frame]), GRAPH, **GIVEN).cfu(P), rel=1e-9)
+
+
+def test_files_are_found_from_wherever_the_process_works(frame, small, tmp_path, monkeypatch):
+    pq.write_table(pa.table(frame), tmp_path / "people.parquet")
+    monkeypatch.chdir(tmp_path)
+    audit = fs.Audit.fit("people.parquet", GRAPH, **GIVEN)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(fs.SettingError, match="counterfactuals would overwrite the data"):
+        audit.counterfactuals(P, to=tmp_path / "people.parquet")
+    assert audit.fitted.table.files == (str(tmp_path / "people.parquet"),)
+
+
+def test_what_is_wrong_with_the_data_is_said_as_such_while_a_file_is_written(frame, small, tmp_path):
+    pq.write_table(pa.table(frame), tmp_path / "people.parquet")
+    audit = fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
+    pq.write_table(pa.table(frame[:4000]), tmp_path / "people.parquet")
+    with pytest.raises(fs.DataError, match="has changed since the data were first read"):
+        audit.counterfactuals(P, to=tmp_path / "moved.parquet")

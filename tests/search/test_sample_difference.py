@@ -47,3 +47,11 @@ def test_a_search_that_looks_at_all_rows_says_nothing_of_a_sample():
     worst = audit_of(300).worst_case(0.3)
     assert (worst.n_sampled, worst.sample_difference) == (0, None)
     assert "sample of" not in worst.summary()
+
+
+def test_nor_does_a_search_without_derivatives_that_looks_at_all_rows():
+    graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> z; x <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 1500, random_state=0).frame
+    worst = fs.Audit.fit(frame, graph, measure=0.5, **GIVEN).worst_case(0.2)  # the median change
+    assert (worst.n_sampled, worst.sample_difference) == (0, None)
+    assert "sample of" not in worst.summary()

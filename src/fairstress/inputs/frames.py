@@ -61,6 +61,8 @@ def decoded(frame: Any) -> Any:
             frame = frame.set_column(position, field.name, pc.run_end_decode(column))
         elif pa.types.is_decimal(field.type) or pa.types.is_float16(field.type):
             frame = frame.set_column(position, field.name, column.cast(pa.float64()))
+        elif str(field.type) == "string_view":  # which older pyarrow does not know
+            frame = frame.set_column(position, field.name, column.cast(pa.large_string()))
     return frame
 
 

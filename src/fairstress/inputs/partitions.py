@@ -26,6 +26,8 @@ from fairstress.threads import one_thread
 
 T = TypeVar("T")
 
+TOGETHER = 8  # looks that are put together at once
+
 
 def is_dask(data: Any) -> bool:
     """Whether data are a data frame of Dask's, without importing it."""
@@ -73,11 +75,15 @@ class Workers:
 
     def look(self, names: Sequence[str], weight: str | None) -> Look:
         """A first look at all partitions."""
-        parts = self._parts(names)
-        held = 2 * HELD // len(parts) + 1000  # of each, so that those with the smallest keys are among them
-        look = partial(look_at, names=list(names), most=held, weight=weight)
+        look = partial(look_at, names=list(names), most=HELD, weight=weight)
         with reading("see that Dask computes the data frame by itself"):
-            found: Look = add_up(self.client.gather(self.client.map(look, parts, pure=False)))
+            looks = list(_asked(self.client, look, self._parts(names)))
+            while len(looks) > 1:  # where they lie: each may hold as many people as all of them will
+                looks = [
+                    self.client.submit(Look.together, looks[start : start + TOGETHER], pure=False)
+                    for start in range(0, len(looks), TOGETHER)
+                ]
+            found: Look = self.client.gather(looks[0])
         return found
 
     def counts(self, names: Sequence[str], weight: str | None) -> pd.DataFrame | None:
@@ -95,6 +101,7 @@ class Workers:
 
     def _parts(self, names: Sequence[str]) -> tuple[Any, ...]:
         """Futures of the partitions, of the columns that are named."""
+        _check_open(self.client)
         chosen = self.frame[list(dict.fromkeys(names))]
         return tuple(self.client.compute(chosen.to_delayed()))
 
@@ -123,10 +130,15 @@ def open_workers(frame: Any, client: Any) -> Workers:
 
 def _asked(client: Any, task: Callable[..., Any], parts: Sequence[Any], *further: Any) -> tuple[Any, ...]:
     """Ask for a function of each partition, and leave the answers where they are."""
-    if client.status in ("closing", "closed"):
-        raise DataError("the client by which the data are reached is closed: ask while the cluster is there")
+    _check_open(client)
     repeated = [[value] * len(parts) for value in further]
     return tuple(client.map(task, parts, *repeated, pure=False))
+
+
+def _check_open(client: Any) -> None:
+    """Refuse a client by which nothing can be reached any more."""
+    if client.status in ("closing", "closed"):
+        raise DataError("the client by which the data are reached is closed: ask while the cluster is there")
 
 
 def _answers(client: Any, task: Callable[..., Any], parts: Sequence[Any], *further: Any) -> list[Any]:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from fairstress.errors import DataError, SettingError, show
 from fairstress.inputs.data import Everyone, Scaling, Table, gather_rows, read_table
-from fairstress.inputs.frames import NO_ROWS
+from fairstress.inputs.frames import NO_ROWS, decoded
 from fairstress.inputs.graph import CausalGraph
 from fairstress.inputs.look import LARGEST, Look, look_at
 from fairstress.inputs.parts import code_part
@@ -71,7 +71,7 @@ class InBatches:
     @property
     def files(self) -> tuple[str, ...]:
         """Those that are read, as far as they are known."""
-        return tuple(file.name for file in self.stream.files)
+        return tuple(file.place for file in self.stream.files)
 
     def check(self, names: Sequence[str], by: str) -> None:
         """Refuse names that no column has, by what names them."""
@@ -104,7 +104,8 @@ class InBatches:
             people = lazy.len() if weight is None else lazy.col(weight).sum()
             counted = lazy.from_native(self.stream.lazy).group_by(*keys).agg(people.alias(COUNT)).sort(*keys)
             with self.stream.reading():
-                found = counted.head(MOST_COUNTS + 1).collect().to_pandas()
+                table = decoded(counted.head(MOST_COUNTS + 1).collect().to_arrow())
+            found: pd.DataFrame = table.to_pandas()
             return found if len(found) <= MOST_COUNTS else None
         so_far = pd.DataFrame({name: [] for name in (*keys, COUNT)})
         for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self._pieces(names)):

@@ -34,23 +34,24 @@ _NEEDS_ARROW = (
 class File:
     """A file as it was when it was first looked at."""
 
-    name: str
+    name: str  # as it was given
+    place: str
     size: int
     changed: int  # when, in nanoseconds
 
     @classmethod
     def of(cls, name: str) -> File:
-        """Look at a file."""
-        found = Path(name).stat()
-        return cls(name, found.st_size, found.st_mtime_ns)
+        """Look at a file, wherever the process works later."""
+        found = Path(name).absolute()
+        return cls(name, str(found), found.stat().st_size, found.stat().st_mtime_ns)
 
     def check(self) -> None:
         """Refuse a file that is another one by now, or gone."""
         try:
-            same = File.of(self.name) == self
+            found = Path(self.place).stat()
         except OSError:
             raise DataError(f"{show(self.name)} is gone since the data were first read: fit the audit again") from None
-        if not same:
+        if (found.st_size, found.st_mtime_ns) != (self.size, self.changed):
             raise DataError(f"{show(self.name)} has changed since the data were first read: fit the audit again")
 
 
@@ -134,7 +135,7 @@ def _what(kind: Any) -> str:
         return ""
     if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind):
         return "numbers"
-    text = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+    text = of.is_string(kind) or of.is_large_string(kind) or str(kind) == "string_view"  # new in pyarrow
     return "text" if text else f"values of the type {kind}"
 
 
@@ -199,9 +200,37 @@ def _of_paths(where: str | Path) -> Stream:
     if isinstance(files, str) and Path(text).is_file() and not text.endswith(SUFFIXES):
         raise DataError(f"{show(text)} is no Parquet file by its name: read it, and give the table itself")
     try:
-        return _of_dataset(ds.dataset(files, format="parquet", partitioning="hive"))
+        return _of_dataset(_with_folders(files, ds.dataset(files, format="parquet")))
     except (OSError, pa.ArrowException) as problem:
-        raise DataError(f"{show(text)} cannot be read as Parquet ({problem}): give Parquet files") from None
+        raise DataError(f"{show(text)} cannot be read as Parquet ({problem}): {FILES}") from None
+
+
+def _with_folders(files: Any, plain: Any) -> Any:
+    """The dataset of some files with columns by which folders are named, ``region=north``, unless files have them."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    known = _schema_of_all(plain)
+    alike = ds.dataset(files, format="parquet", schema=known)
+    try:
+        named = ds.dataset(files, format="parquet", partitioning="hive").partitioning.schema
+    except (OSError, pa.ArrowException):  # where a column of the files has another type
+        return alike
+    if not named.names or set(named.names) & set(known.names):
+        return alike
+    schema = pa.schema([*known, *named])
+    return ds.dataset(files, format="parquet", partitioning=ds.partitioning(named, flavor="hive"), schema=schema)
+
+
+def _schema_of_all(data: Any) -> Any:
+    """Columns as wide as the widest of all files: whole numbers in one and fractions in another are fractions."""
+    import pyarrow as pa
+
+    schemas = [schema for _, schema in _schemas(data)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive") if schemas else data.schema
+    except (pa.ArrowException, TypeError):  # files that are not alike, of which `check` tells; pyarrow of old
+        return data.schema
 
 
 def _of_dataset(data: Any) -> Stream:

@@ -92,7 +92,7 @@ def _searched(problem: Problem, inherited: Sequence[Array], rng: np.random.Gener
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     found = replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
-    return found if coarse is problem else _with_difference(found, problem, coarse)
+    return _with_difference(found, problem, coarse) if coarse.n_sampled else found
 
 
 def _with_difference(found: Solution, problem: Problem, coarse: Problem) -> Solution:
