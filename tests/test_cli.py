@@ -208,6 +208,20 @@ def test_a_predictor_that_ends_the_program_is_a_mistake(folder, command, line, s
     assert not (folder / "audit-results.json").exists()
 
 
+def test_each_folder_has_its_own_module_of_a_name(folder, tmp_path_factory):
+    """In one process, and with the modules that a predictor's module takes from beside it."""
+    other = tmp_path_factory.mktemp("other")
+    (other / "law.csv").write_bytes((folder / "law.csv").read_bytes())
+    for own, share in ((folder, 1), (other, 2)):
+        (own / "weighed.py").write_text(f"SHARE = {share}\n")
+        (own / "own_scores.py").write_text("import weighed\n\ndef score(Z):\n    return weighed.SHARE * Z[:, 0]\n")
+        (own / "audit.toml").write_text(SETTINGS.replace("max_degree = 4", 'predictor = "own_scores:score"'))
+        assert call("run", own / "audit.toml").exit_code == 0
+    first, second = (json.loads((own / "audit-results.json").read_text()) for own in (folder, other))
+    worst = [one["profiles"][0]["cfu"][-1] for one in (first, second)]
+    assert worst[1] == pytest.approx(4 * worst[0], rel=1e-6)  # twice the scores, which are compared as they are
+
+
 def test_what_a_predictor_prints_goes_to_standard_error(folder):
     line = "print('printed'); os.system('echo by a child')"
     (folder / "loud_scores.py").write_text("print('while importing')\n" + OWN.format(line))

@@ -13,6 +13,8 @@ from fairstress.errors import SettingError, describe_error, did_you_mean
 
 _PICKLES = (".joblib", ".pkl", ".pickle")
 
+_imported: list[str] = []  # modules that the latest predictor's folder gave
+
 
 def check_trusted(name: str, trusted: bool) -> None:
     """Refuse a pickle that nobody said is to be trusted: whoever wrote it decides what opening it does."""
@@ -55,12 +57,26 @@ def load_predictor(name: str, folder: Path) -> Any:
 
 @contextmanager
 def _modules_of(folder: Path) -> Iterator[None]:
-    """Let Python find modules in a folder first."""
-    sys.path.insert(0, str(folder.resolve()))
+    """Let Python find modules in a folder first, and import them anew: they may have been another folder's before."""
+    for name in _imported:
+        sys.modules.pop(name, None)
+    here, before = folder.resolve(), set(sys.modules)
+    importlib.invalidate_caches()
+    sys.path.insert(0, str(here))
     try:
         yield
     finally:
-        sys.path.remove(str(folder.resolve()))
+        sys.path.remove(str(here))
+        _imported[:] = [name for name in set(sys.modules) - before if _folder_of(name.partition(".")[0]) == here]
+
+
+def _folder_of(name: str) -> Path | None:
+    """Where a module or package stands that was imported."""
+    module = sys.modules.get(name)
+    if packages := list(getattr(module, "__path__", [])):
+        return Path(packages[0]).resolve().parent
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file).resolve().parent
 
 
 def _unpickled(path: Path) -> Any:
