@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fairstress.inputs.rows import Array
+from fairstress.inputs.rows import Array, IntArray
 
 PER_UNIT = 512  # points of the table in an interval of length 1, a power of 2: differences from them are exact
 FURTHEST = 8  # the table's ends; beyond them special functions do
@@ -23,7 +23,7 @@ FIRST = int(np.float64(SHIFT - FURTHEST).view(np.int64))  # such a double's bits
 
 def log_normal_cdf(t: Array) -> tuple[Array, Array]:
     """Log of the standard normal's distribution function, with its derivative, density over distribution function."""
-    if t.size == 0 or (t.min() >= -FURTHEST and t.max() <= FURTHEST):
+    if _is_within(t):
         return _from_table(t)
     outside = ~(np.abs(t) <= FURTHEST)  # or no number at all
     log_cdf, hazard = _from_table(np.where(outside, 0.0, t))
@@ -31,24 +31,58 @@ def log_normal_cdf(t: Array) -> tuple[Array, Array]:
     return log_cdf, hazard
 
 
+def hazard_of(t: Array) -> Array:
+    """The derivative alone, in half the time."""
+    if _is_within(t):
+        return _hazard_from_table(t)
+    outside = ~(np.abs(t) <= FURTHEST)
+    hazard = _hazard_from_table(np.where(outside, 0.0, t))
+    hazard[outside] = by_special_functions(t[outside])[1]
+    return hazard
+
+
+def _is_within(t: Array) -> bool:
+    """Whether the table has all of these."""
+    return t.size == 0 or bool(t.min() >= -FURTHEST and t.max() <= FURTHEST)
+
+
 def _from_table(t: Array) -> tuple[Array, Array]:
-    """The same within the table, by Horner's rule for a polynomial and its derivative at once, mostly in place."""
-    shifted = np.add(t, SHIFT)  # rounds to the nearest point
-    d = t - (shifted - SHIFT)
-    place = shifted.view(np.int64)
-    place -= FIRST
-    c = SLOPES.take(place, axis=0)
-    hazard = c[..., 3] * d
-    log_cdf = c[..., 2] + hazard
+    """Both within the table, by Horner's rule for a polynomial and its derivative at once, mostly in place."""
+    place, d = _nearest(t)
+    hazard, log_cdf, c = _COEFFICIENTS[3].take(place, mode="clip"), np.empty_like(d), np.empty_like(d)
+    hazard *= d
+    _COEFFICIENTS[2].take(place, mode="clip", out=log_cdf)
+    log_cdf += hazard
     hazard += log_cdf
     for k in (1, 0):
         log_cdf *= d
-        log_cdf += c[..., k]
+        log_cdf += _COEFFICIENTS[k].take(place, mode="clip", out=c)
         hazard *= d
         hazard += log_cdf
     log_cdf *= d
-    log_cdf += VALUES.take(place)
+    log_cdf += VALUES.take(place, mode="clip", out=c)
     return log_cdf, hazard
+
+
+def _hazard_from_table(t: Array) -> Array:
+    """The derivative within the table."""
+    place, d = _nearest(t)
+    hazard, c = np.empty_like(d), np.empty_like(d)
+    _OF_HAZARD[3].take(place, mode="clip", out=hazard)
+    for k in (2, 1, 0):
+        hazard *= d
+        hazard += _OF_HAZARD[k].take(place, mode="clip", out=c)
+    return hazard
+
+
+def _nearest(t: Array) -> tuple[IntArray, Array]:
+    """Where the nearest points stand in the table, and how far t is from them."""
+    shifted = np.add(t, SHIFT)  # rounds to the nearest point
+    d = shifted - SHIFT
+    np.subtract(t, d, out=d)
+    place = shifted.view(np.int64)
+    place -= FIRST
+    return place, d
 
 
 def by_special_functions(t: Array) -> tuple[Array, Array]:
@@ -68,3 +102,5 @@ def _table() -> tuple[Array, Array]:
 
 
 VALUES, SLOPES = _table()
+_COEFFICIENTS = np.ascontiguousarray(SLOPES.T)  # a column at a time is read faster, and needs no room for four
+_OF_HAZARD = _COEFFICIENTS * np.arange(1.0, 5.0)[:, None]

@@ -17,7 +17,7 @@ from fairstress.errors import Status
 from fairstress.inputs.rows import BLOCK, Array, IntArray, Rows
 from fairstress.model.design import Design
 from fairstress.model.fit import Fit
-from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.normal_cdf import hazard_of
 from fairstress.model.system import Likelihood, system_of_batch
 from fairstress.model.threshold import Place, ThresholdSystem
 from fairstress.model.threshold_columns import Columns, Folded, outer, square
@@ -43,8 +43,9 @@ def _alone(system: Likelihood, design: Design, rows: Rows, weight: Array, share:
 def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fit]) -> list[list[Fit]]:
     blocks, folded = system.folded()
     parts = _weighed(blocks, weights)
-    products = square(np.sum([w @ outer(B) for w, B, _ in parts], axis=0), folded.count)
-    made = [_Steps(system, parts, folded, folded.E @ products @ folded.E.T, fit).fits() for fit in base]
+    products = square(np.sum([part.weights @ part.products for part in parts], axis=0), folded.count)
+    n = np.sum([part.weights.sum(axis=1) for part in parts], axis=0)
+    made = [_Steps(system, parts, n, folded, folded.E @ products @ folded.E.T, fit).fits() for fit in base]
     return [
         [
             fits[b] or _alone(system, system.design, system.rows, weights[b], 0.0).refits([fit])[0]
@@ -54,13 +55,28 @@ def _threshold_refits(system: ThresholdSystem, weights: Array, base: Sequence[Fi
     ]
 
 
-def _weighed(blocks: Iterable[Columns], weights: Array) -> list[tuple[Array, Array, Array]]:
-    """Blocks of rows: the replicates' weights (b, r), columns (r, k) of which none are the same, the attribute (r,)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some rows under all replicates' weights."""
+
+    weights: Array  # (b, r)
+    B: Array  # (r, k) columns of which none are the same
+    a: Array  # (r,) the attribute
+    _products: Array | None  # (r, k (k + 1) / 2) of each two columns, where they are kept
+
+    @property
+    def products(self) -> Array:
+        """(r, k (k + 1) / 2) of each two columns."""
+        return outer(self.B) if self._products is None else self._products
+
+
+def _weighed(blocks: Iterable[Columns], weights: Array) -> list[_Part]:
     parts, start = [], 0
     for rows in blocks:
         for first in range(0, rows.a.size, BLOCK):
             own = slice(first, first + BLOCK)
-            parts.append((weights[:, start : start + rows.a.size][:, own], rows.B[own], rows.a[own]))
+            products = None if rows.products is None else rows.products[own]
+            parts.append(_Part(weights[:, start : start + rows.a.size][:, own], rows.B[own], rows.a[own], products))
         start += rows.a.size
     return parts
 
@@ -70,7 +86,8 @@ class _Steps:
     """Steps of all replicates from one fit."""
 
     system: ThresholdSystem
-    parts: Sequence[tuple[Array, Array, Array]]
+    parts: Sequence[_Part]
+    n: Array  # (b,) people in each replicate
     folded: Folded  # which of the q columns are the same
     products: Array  # (b, q, q) of the columns, under each replicate's weights
     base: Fit
@@ -79,14 +96,15 @@ class _Steps:
         """One fit for each replicate; None where these steps are not enough."""
         at, m = self.system.place(self.base.correlation), self.base.log_scales.size
         z = np.repeat(self.system.coordinates(self.base)[None], len(self.products), axis=0)
-        n, T, diagonal = np.sum([w.sum(axis=1) for w, _, _ in self.parts], axis=0), self._quadratic(at), np.arange(m)
+        T, diagonal = self._quadratic(at), np.arange(m)
         H = 2 * T + self._curvature(at, z[0])
-        H[:, diagonal, diagonal] += 2 * n[:, None] / z[:, :m] ** 2
+        H[:, diagonal, diagonal] += 2 * self.n[:, None] / z[:, :m] ** 2
+        inverse = _inverse(H)
         near = np.zeros(len(z), dtype=bool)
-        for _ in range(STEPS):
+        for k in range(STEPS):
             far = np.flatnonzero(~near)
-            g = self._slope(at, T[far], n[far], z[far], far)
-            step = -_solve(H[far], g)
+            g = self._slope(at, T, z, far, alike=k == 0)
+            step = -(inverse[far] @ g[:, :, None])[:, :, 0]
             near[far] = -(g * step).sum(axis=1) / 2 <= NEAR
             z[far] = np.where((z[far] + step)[:, :m].min(axis=1, keepdims=True) > 0, z[far] + step, z[far])
             if near.all():
@@ -104,20 +122,21 @@ class _Steps:
         """(b, q, q) ``2 q q' o sum_i w_i hazard_i (t_i + hazard_i) B_i B_i'`` at one z."""
         k, E = self.folded.count, self.folded.E
         total = np.zeros((len(self.products), k * (k + 1) // 2))
-        for w, B, a in self.parts:
-            t = a * (B @ (at.q * z @ E))
-            hazard = log_normal_cdf(t)[1]
-            total += (w * (hazard * (t + hazard))) @ outer(B)
+        for part in self.parts:
+            t = part.a * (part.B @ (at.q * z @ E))
+            hazard = hazard_of(t)
+            total += (part.weights * (hazard * (t + hazard))) @ part.products
         return np.asarray(2 * np.outer(at.q, at.q) * (E @ square(total, k) @ E.T))
 
-    def _slope(self, at: Place, T: Array, n: Array, z: Array, which: IntArray) -> Array:
-        """(b, q) the gradient of some replicates, each at its own z."""
-        m = self.base.log_scales.size
-        g = 2 * (T @ z[:, :, None])[:, :, 0]
-        g[:, :m] -= 2 * n[:, None] / z[:, :m]
-        for w, B, a in self.parts:
-            hazard = log_normal_cdf(a * ((at.q * z) @ self.folded.E @ B.T))[1]
-            g -= 2 * at.q * ((w[which] * a * hazard) @ B @ self.folded.E.T)
+    def _slope(self, at: Place, T: Array, z: Array, which: IntArray, *, alike: bool) -> Array:
+        """(g, q) the gradients of some replicates, each at its own of z (b, q), or all at the same."""
+        m, z = self.base.log_scales.size, z[which]
+        g = 2 * (T[which] @ z[:, :, None])[:, :, 0]
+        g[:, :m] -= 2 * self.n[which, None] / z[:, :m]
+        y = (at.q * (z[:1] if alike else z)) @ self.folded.E
+        for part in self.parts:
+            hazard = hazard_of(part.a * (y @ part.B.T))
+            g -= 2 * at.q * ((part.weights[which] * (part.a * hazard)) @ part.B @ self.folded.E.T)
         return g
 
     def _as_fit(self, z: Array) -> Fit:
@@ -128,8 +147,8 @@ class _Steps:
         return Fit(weights, -np.log(z[:m]), self.base.correlation, nothing, nothing, Status.CONVERGED)
 
 
-def _solve(H: Array, g: Array) -> Array:
-    """Newton's steps, in unit-norm columns."""
+def _inverse(H: Array) -> Array:
+    """(b, q, q) what turns gradients into Newton's steps, found in unit-norm columns."""
     scale = np.sqrt(np.einsum("bqq->bq", H))
-    unit = H / (scale[:, :, None] * scale[:, None, :])
-    return np.asarray(np.linalg.solve(unit, (g / scale)[:, :, None])[:, :, 0] / scale)
+    both = scale[:, :, None] * scale[:, None, :]
+    return np.asarray(np.linalg.inv(H / both) / both)

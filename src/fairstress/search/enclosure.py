@@ -21,7 +21,7 @@ import numpy as np
 
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.fit import Fit, System
-from fairstress.model.normal_cdf import log_normal_cdf
+from fairstress.model.normal_cdf import hazard_of, log_normal_cdf
 from fairstress.model.system import Likelihood
 from fairstress.model.threshold import ThresholdSystem
 from fairstress.model.threshold_columns import Columns
@@ -183,7 +183,7 @@ class Box:
         slope = Form.exact(np.zeros(y.c.size), q)
         for rows in self.F.rows:
             t = seen.mapped(rows.a[:, None] * rows.B)
-            hazard = log_normal_cdf(t.c)[1]
+            hazard = hazard_of(t.c)
             first = -hazard * (t.c + hazard)
             bent = t.through(hazard, first, -first * (t.c + hazard) - hazard * (1 + first), HAZARD_THIRD)
             slope = slope + bent.mapped((rows.B * (rows.a * rows.weight)[:, None]).T)
@@ -360,5 +360,5 @@ def _dual_norm(G: Form, M_inverse: Array) -> float:
 
 def _curvature(t: Array) -> Array:
     """``hazard (t + hazard)``, the second derivative of ``-log Normal_cdf``."""
-    hazard = log_normal_cdf(t)[1]
+    hazard = hazard_of(t)
     return np.maximum(hazard * (t + hazard), 0.0)
