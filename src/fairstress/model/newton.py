@@ -58,18 +58,20 @@ def minimise(objectives: Objectives, z: Array, n_positive: int, enough: float, q
         length = _admissible(z[where, :n_positive], step[:, :n_positive])
         rounding = EPSILON * (quadratic[where] * z[where, :k] ** 2).sum(axis=1)
         done = (decrease <= np.maximum(enough, rounding)) & (length == 1.0)
-        z[where[done]] += step[done]
-        F[where[done]] -= decrease[done]
-        status[where[done]] = _with_digits(Status.CONVERGED, H[done, :k, :k])
-        before = H[~done, :k, :k]
-        where, step, decrease, length = where[~done], step[~done], decrease[~done], length[~done]
+        if done.any():
+            z[where[done]] += step[done]
+            F[where[done]] -= decrease[done]
+            status[where[done]] = _with_digits(Status.CONVERGED, H[done, :k, :k])
+            where, step, decrease, length, H = (one[~done] for one in (where, step, decrease, length, H))
         if not where.size:
             break
+        before = H
         fell, values, g, H = _line_search(objectives, where, z[where], F[where], step, decrease, length)
-        status[where[~fell]] = _with_digits(Status.STALLED, before[~fell])
-        where, g, H = where[fell], g[fell], H[fell]
-        z[where] += length[fell, None] * step[fell]
-        F[where] = values[fell]
+        if not fell.all():
+            status[where[~fell]] = _with_digits(Status.STALLED, before[~fell, :k, :k])
+            where, step, length, values, g, H = (one[fell] for one in (where, step, length, values, g, H))
+        z[where] += length[:, None] * step
+        F[where] = values
         if not where.size:
             break
     return Minima(z, F, status)

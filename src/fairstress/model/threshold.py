@@ -228,25 +228,36 @@ class ThresholdSystem:
 
     def _with_rows(self, z: Array, at: Place, rows: Sums) -> tuple[Array, Array, Array]:
         """The same from sums over rows that are known."""
-        n, lam, b = self.features.moments.n, self.features.penalties, self.features.feature_of
-        m, q = self._m, at.q
-        j, d, both = np.arange(m), np.arange(m, m + b.size), slice(0, m + b.size)
+        n, m, j = self.features.moments.n, self._m, np.arange(self._m)
+        u, both = z[:, :m], slice(0, len(self.members))
+        g = np.zeros(z.shape)
+        g[:, both] = 2 * (at.T @ z[:, both, None])[:, :, 0]
+        F = (z * g).sum(axis=1) / 2 - 2 * n * np.log(u).sum(axis=1) - 2 * rows.log_cdf
+        H = 2 * at.q[:, :, None] * rows.curvature * at.q[:, None, :]
+        H[:, both, both] += 2 * at.T
+        g[:, :m] -= 2 * n / u
+        H[:, j, j] += 2 * n / u**2
+        g -= 2 * at.q * rows.slope
+        if self.features.penalties.any():
+            F += self._add_penalty(z, g, H)
+        return F, g, H
+
+    def _add_penalty(self, z: Array, g: Array, H: Array) -> Array:
+        """``sum_d lam_d (theta_d/u)^2`` of each z, its derivatives added to gradients and Hessians."""
+        lam, b, m = self.features.penalties, self.features.feature_of, self._m
+        j, d = np.arange(m), np.arange(m, m + b.size)
         u, of_own = z[:, :m], np.take(z[:, :m], b, axis=1)  # take: one layout, and with it digits of sums, always
         w = z[:, m : m + b.size] / of_own
-        cost = lam * w**2  # of each weight: a function of theta and u
+        cost = lam * w**2
         by_feature = (cost[:, None] @ self._belongs[m:])[:, 0]
-        g, H = np.zeros(z.shape), np.zeros((*z.shape, z.shape[1]))
-        g[:, both], H[:, both, both] = 2 * (at.T @ z[:, both, None])[:, :, 0], 2 * at.T
-        F = (z * g).sum(axis=1) / 2 - 2 * n * np.log(u).sum(axis=1) + cost.sum(axis=1) - 2 * rows.log_cdf
-        g[:, :m] -= 2 * (n + by_feature) / u
+        g[:, :m] -= 2 * by_feature / u
         g[:, d] += 2 * lam * w / of_own
-        H[:, j, j] += (2 * n + 6 * by_feature) / u**2
+        H[:, j, j] += 6 * by_feature / u**2
         H[:, d, d] += 2 * lam / of_own**2
-        H[:, d, b] -= 4 * lam * w / of_own**2
-        H[:, b, d] -= 4 * lam * w / of_own**2
-        g -= 2 * q * rows.slope
-        H += 2 * q[:, :, None] * rows.curvature * q[:, None, :]
-        return F, g, H
+        mixed = 4 * lam * w / of_own**2
+        H[:, d, b] -= mixed
+        H[:, b, d] -= mixed
+        return np.asarray(cost.sum(axis=1))
 
     def _sums(self, z: Array, at: Place) -> Sums:
         """Add up over the rows; columns of features that P does not tie to A have no part in it (q = 0 there)."""

@@ -50,6 +50,8 @@ def fit_tied(system: Separable, P: Array, start: Fit | Sequence[Fit], *, check_m
     starts = start if isinstance(start, Sequence) else [start] * len(P)
     found: dict[int, Fit] = {}
     tied = (P != 0).sum(axis=2) > 1
+    if tied.all():
+        return system.fit_together(P, starts, check_minima=check_minima)
     for pattern in np.unique(tied, axis=0):
         which = np.flatnonzero((tied == pattern).all(axis=1))
         own = [starts[int(i)] for i in which]
