@@ -32,11 +32,13 @@ from fairstress.options import NO_GRADIENT
 from fairstress.summing import total
 
 T = TypeVar("T")
+Under = tuple[Array, Array | None]  # what replicates' weights make of a few people's, (b, k) and (b, k, k)
 Seen = Callable[["Claim", Rows], FactualBlock]  # how a claim's people are seen in the factual world
 
 BATCH = 90_000  # rows times features times versions of Model B that are worked on at once: they stay in a core's cache
 ASKED = 65_536  # worlds of several versions from which on the predictor is asked
 REMEMBERED = 4096  # numbers of versions of Model B that are remembered
+KEPT = 2**20  # numbers that are kept of what follows from replicates' weights, 8 megabytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +67,7 @@ class Claim:
     _nodes: list[Nodes | Grid | None] = field(default_factory=list, init=False, repr=False)
     _fewest: list[Claim] = field(default_factory=list, init=False, repr=False)
     _through: dict[Likelihood, Claim] = field(default_factory=dict, init=False, repr=False)
+    _under: dict[int, tuple[Array, Under | None]] = field(default_factory=dict, init=False, repr=False)
 
     def blocks(self) -> Iterable[FactualBlock]:
         """People in the factual world, block by block; worked out once, unless they are too many to keep."""
@@ -315,16 +318,28 @@ class Claim:
         Q is None where no products of changes count. None where everyone is looked at, or people are too many to keep
         what is known of them.
         """
-        fewest, own = self.for_squares(), np.array([self._of_rows(weight) for weight in weights])
+        fewest = self.for_squares()
+        given, found = self._under.get(id(weights), (None, None))
+        if given is not weights:
+            found = self._under_weights(weights, few=fewest.cross is not None)
+            size = weights.size + sum(part.size for part in found or () if part is not None)
+            if len(self._under) * size > KEPT:
+                self._under.clear()
+            if size <= KEPT:
+                self._under[id(weights)] = weights, found
+        return None if found is None else (fewest, *found)
+
+    def _under_weights(self, weights: Array, *, few: bool) -> Under | None:
+        """The same weights and Q, worked out."""
+        own = np.array([self._of_rows(weight) for weight in weights])
         places, nodes = self._alike[0], self._nodes[0] if self._nodes else None
         if places is not None:
             own = np.array([weight_of_each(weight, places) for weight in own])
-        if fewest.cross is None or nodes is None:
-            return None if places is None else (fewest, own, None)
+        if not few or nodes is None:
+            return None if places is None else (own, None)
         if isinstance(nodes, Grid):  # of people who are not in memory
             return None
-        found = nodes.weighing_each(self.for_changes().rows, own)
-        return None if found is None else (fewest, *found)
+        return nodes.weighing_each(self.for_changes().rows, own)
 
     def _of_rows(self, weight: Array) -> Array:
         """(r,) weights of the rows where everyone has another weight."""

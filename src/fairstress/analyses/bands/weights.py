@@ -81,11 +81,14 @@ class Sampler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """The weights of replicates by their numbers, the same whenever they are asked for; kept where they are few."""
+    """The weights of replicates by their numbers, the same whenever they are asked for; kept where they are few.
+
+    Where they are kept, the very same array is given again: what follows from it can be kept, too.
+    """
 
     sampler: Sampler
     seeds: tuple[np.random.SeedSequence, ...]  # one for each replicate
-    _kept: dict[int, Array] = field(default_factory=dict, repr=False)
+    _kept: dict[tuple[int, ...], Array] = field(default_factory=dict, repr=False)
 
     def of_people(self, number: int) -> Array:
         """(n,) the weights of one replicate."""
@@ -93,14 +96,16 @@ class Draws:
 
     def of_rows(self, numbers: Sequence[int]) -> Array:
         """(b, r) the weights of the distinct rows in some replicates."""
-        drawn = [self._of_rows(number) for number in numbers]
-        if len(self.seeds) * self.sampler.n_rows <= KEPT:
-            self._kept.update(zip(numbers, drawn, strict=True))
-        return np.array(drawn)
-
-    def _of_rows(self, number: int) -> Array:
-        known = self._kept.get(number)
-        return self.sampler.of_rows(self.of_people(number)) if known is None else known
+        asked = tuple(numbers)
+        known = self._kept.get(asked)
+        if known is None:
+            known = np.array([self.sampler.of_rows(self.of_people(number)) for number in numbers])
+            known.setflags(write=False)  # it is shared from now on
+            if len(self.seeds) * self.sampler.n_rows <= KEPT:
+                if known.size + sum(one.size for one in self._kept.values()) > 2 * KEPT:
+                    self._kept.clear()  # they are put together in other ways now
+                self._kept[asked] = known
+        return known
 
 
 def is_covariance(options: Bootstrap) -> bool:
