@@ -12,10 +12,7 @@ from fairstress.errors import (
     SettingError,
     Status,
 )
-from fairstress.inputs.graph import CausalGraph
 from fairstress.options import Predictor, Robust, Search
-from fairstress.resampling import Bootstrap, ReplicateWeights
-from fairstress.summing import set_threads
 from fairstress.version import __version__
 from fairstress.wording import Wording
 
@@ -23,6 +20,9 @@ if TYPE_CHECKING:
     from fairstress import datasets, results
     from fairstress.audit import Audit
     from fairstress.estimators import CounterfactuallyFairClassifier, CounterfactuallyFairRegressor
+    from fairstress.inputs.graph import CausalGraph
+    from fairstress.resampling import Bootstrap, ReplicateWeights
+    from fairstress.summing import set_threads
 
 __all__ = [
     "Audit",
@@ -52,9 +52,13 @@ __all__ = [
 
 _MODULES = ("datasets", "results")
 _LATER = {
-    "Audit": "fairstress.audit",
+    "Audit": "fairstress.audit",  # pandas and numpy, of which a command that only asks for help has no need
+    "Bootstrap": "fairstress.resampling",
+    "CausalGraph": "fairstress.inputs.graph",
     "CounterfactuallyFairClassifier": "fairstress.estimators",  # scikit-learn takes longer to import than all the rest
     "CounterfactuallyFairRegressor": "fairstress.estimators",
+    "ReplicateWeights": "fairstress.resampling",
+    "set_threads": "fairstress.summing",
 }
 
 

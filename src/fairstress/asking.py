@@ -202,10 +202,9 @@ class _Others:
 
 
 def _prepare() -> None:
-    """Import what answers need, and end when the process that asks is gone."""
+    """Import what most answers need, and end when the process that asks is gone."""
     if os.name == "posix":  # elsewhere nothing tells that it is gone
         Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
-    import sklearn.ensemble  # noqa: F401
     from scipy import optimize  # noqa: F401
 
     import fairstress.audit  # noqa: F401
