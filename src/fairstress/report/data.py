@@ -28,10 +28,10 @@ from fairstress.analyses.conclusion import (
 from fairstress.analyses.curve import BreakingPoint, Curve, limited
 from fairstress.analyses.curve import curve as worst_cases
 from fairstress.analyses.decisions import Decisions, decisions
-from fairstress.analyses.diagnostics.collect import diagnostics
+from fairstress.analyses.diagnostics.collect import Checks, run_checks
 from fairstress.analyses.diagnostics.result import Diagnostics
 from fairstress.analyses.groups import EVERYONE, mean_predictions, mean_predictions_at
-from fairstress.analyses.leakage import Leakage
+from fairstress.analyses.leakage import Leakage, leakage
 from fairstress.analyses.people import People, people, worst_rows
 from fairstress.analyses.plausibility import Plausibility
 from fairstress.analyses.profile import Profile
@@ -224,13 +224,14 @@ def collect(
         solve, own = solve.in_one_process(), replicator.in_one_process() if replicator else None
         about = replace(about, solve=solve, replicator=own)
     with Questions(about, processes, steps) as questions:
-        asked_like = questions.ask(_like_for_like)  # what is asked so is answered when it is called, or meanwhile
+        asked_leakage = questions.ask(_leakage)  # what is asked so is answered when it is called, or meanwhile
+        asked_like = questions.ask(_like_for_like)
         check, plausible = audit.check(), audit.plausibility()
         steps()
         solve.explore(of_curve[-1])
         alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
         curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), searched=None if thorough else SEARCHED)
-        asked_diagnostics = questions.ask(_diagnostics, _at(curve, size).correlation.to_numpy())
+        asked_checks = questions.ask(_checks, _at(curve, size).correlation.to_numpy())
         asked_causes = questions.ask(_causes) if thorough or not fitted.claim.takes_long else None
         asked_baselines = {name: questions.ask(_as_unfair_as, name) for name in audit.baselines if name != BLIND}
         curve = curve if replicator is None else limited(curve, replicator)
@@ -241,7 +242,7 @@ def collect(
         breaking_points = tuple(curve.breaking_point(level.value) for level in steps.each(named))
         baselines = {name: answer() for name, answer in asked_baselines.items()}
         baselines[BLIND] = found.breaking or _as_unfair_as(about, BLIND, steps)
-        diagnosed = asked_diagnostics()
+        diagnosed = asked_checks().with_leakage(asked_leakage())
     if not questions.are_shared:
         options["search"] = replace(options["search"], n_jobs=1)
     worst = _at(curve, size)
@@ -319,11 +320,15 @@ def _as_unfair_as(about: _About, name: str, steps: Steps) -> BreakingPoint | str
     return found
 
 
-def _diagnostics(about: _About, P: Array, _: Steps) -> Diagnostics:
+def _leakage(about: _About, _: Steps) -> Leakage | None:
+    return leakage(about.fitted, about.fitted.settings.random_state)
+
+
+def _checks(about: _About, P: Array, _: Steps) -> Checks:
     """With influence at P, unless leaving each person out takes long, or people are not in memory."""
     fitted = about.fitted
     tells_influence = not fitted.claim.is_slow and fitted.table.everyone is None
-    return diagnostics(fitted, P if tells_influence else None, fitted.settings.random_state)
+    return run_checks(fitted, P if tells_influence else None, fitted.settings.random_state)
 
 
 def _count(audit: Audit, sizes: Sequence[float], levels: Sequence[Level]) -> int:
