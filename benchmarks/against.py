@@ -1,11 +1,12 @@
-"""What whole questions cost, against another checkout of fairstress: CPU time in alternating runs, as ratios.
+"""What whole questions cost, against another checkout of fairstress: CPU time and the clock, as ratios.
 
     git worktree add ../before COMMIT
     python benchmarks/against.py ../before [case ...]
 
-Each run is a process of its own that imports fairstress from one of the checkouts, fits an audit and asks one question;
-what is timed begins after the import and the reading of the data. Answers are compared, too: the largest difference of
-the numbers that both give, relative to 1 or to themselves, is shown beside the ratio.
+Runs alternate, each in a process of its own that imports fairstress from one of the checkouts, fits an audit and asks
+one question; what is timed begins after the import and the reading of the data. Answers are compared, too: the largest
+difference of the numbers that both give, relative to 1 or to themselves, is shown beside the ratios. The demonstration
+is its command, timed from the start of Python to its end, with all processes that it starts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from typing import Any
 
 import numpy as np
 
+Made = tuple[Any, Any, dict[str, Any]]  # a table, a graph and the settings of a fit
+Timed = tuple[float, float, Any]  # CPU seconds, wall seconds and an answer
+
 RUNS = int(os.environ.get("RUNS", "3"))
 HERE = Path(__file__).resolve().parents[1]
 LAW = "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa"
@@ -34,7 +38,7 @@ WITH, WITHOUT = (("a", "x2"), ("x2", "x5"), ("x3", "x7")), (("x1", "x4"), ("x2",
 # ---------------------------------------------------------------- one run, in a process of its own
 
 
-def law_school() -> tuple[Any, Any, dict[str, Any]]:
+def law_school() -> Made:
     import fairstress as fs
 
     settings = {"max_degree": 4, "penalise_constant": True, "cv": "contiguous", "reference": "White"}
@@ -42,7 +46,7 @@ def law_school() -> tuple[Any, Any, dict[str, Any]]:
     return fs.datasets.law_school(), graph, {**settings, "random_state": 0}
 
 
-def twenty_thousand(pairs: tuple[tuple[str, str], ...], *, curved: bool) -> tuple[Any, Any, dict[str, Any]]:
+def twenty_thousand(pairs: tuple[tuple[str, str], ...], *, curved: bool) -> Made:
     """20,000 rows, ten features with at most three parents each; curved: squares in two equations and the outcome."""
     import fairstress as fs
 
@@ -73,41 +77,62 @@ def effects(audit: Any) -> Any:
     return audit.effects(0.3).to_dict("list")
 
 
-CASES: dict[str, tuple[Callable[[], tuple[Any, Any, dict[str, Any]]], Callable[[Any], Any], bool]] = {
-    # the data, the question, and whether the fit is part of it
-    "first page, attribute in a pair": (lambda: twenty_thousand(WITH, curved=False), page, True),
-    "first page, attribute in no pair": (lambda: twenty_thousand(WITHOUT, curved=False), page, True),
-    "the same, curved, in a pair": (lambda: twenty_thousand(WITH, curved=True), page, True),
-    "the same, curved, in no pair": (lambda: twenty_thousand(WITHOUT, curved=True), page, True),
-    "law school, report": (law_school, page, False),
-    "law school, report with limits": (law_school, lambda audit: page(audit, columns=["sex"], bands=100), False),
-    "law school, effects with bounds": (law_school, effects, False),
-}
-
-
-def run(case: str) -> None:
-    """Fit and ask; print the CPU seconds, the wall seconds and the answer."""
+def asked(make: Callable[[], Made], ask: Callable[[Any], Any], *, fit: bool = False) -> Timed:
+    """CPU seconds, wall seconds and the answer to a question; with the fit, or without it."""
     import fairstress as fs
 
-    make, ask, counts_fit = CASES[case]
     frame, graph, settings = make()
-    start = time.process_time(), time.perf_counter()
+    start = spent()
     audit = fs.Audit.fit(frame, graph, **settings)
-    if not counts_fit:
-        start = time.process_time(), time.perf_counter()
+    if not fit:
+        start = spent()
     answer = ask(audit)
-    spent = time.process_time() - start[0], time.perf_counter() - start[1]
-    print(json.dumps([*spent, answer], default=str))
+    return *since(start), answer
+
+
+def demonstrated() -> Timed:
+    """The same of the command; no answer, since what it says has changed too often to be compared."""
+    start = spent()
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "fairstress", "demo", "-o", str(Path(folder) / "page.html")]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return *since(start), None
+
+
+def spent() -> tuple[float, float]:
+    """CPU seconds of this process and of those that it has ended, and the clock."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system, time.perf_counter()
+
+
+def since(start: tuple[float, float]) -> tuple[float, float]:
+    """How much of both has passed."""
+    now = spent()
+    return now[0] - start[0], now[1] - start[1]
+
+
+CASES: dict[str, Callable[[], Timed]] = {
+    "first page, attribute in a pair": lambda: asked(lambda: twenty_thousand(WITH, curved=False), page, fit=True),
+    "first page, attribute in no pair": lambda: asked(lambda: twenty_thousand(WITHOUT, curved=False), page, fit=True),
+    "the same, curved, in a pair": lambda: asked(lambda: twenty_thousand(WITH, curved=True), page, fit=True),
+    "the same, curved, in no pair": lambda: asked(lambda: twenty_thousand(WITHOUT, curved=True), page, fit=True),
+    "law school, report": lambda: asked(law_school, page),
+    "law school, report with limits": lambda: asked(law_school, lambda audit: page(audit, columns=["sex"], bands=100)),
+    "law school, effects with bounds": lambda: asked(law_school, effects),
+    "the demonstration": demonstrated,
+}
 
 
 # ---------------------------------------------------------------- two checkouts
 
 
-def seconds(checkout: Path, case: str) -> tuple[float, float, Any]:
+def run(checkout: Path, case: str) -> Timed:
     """One run with the fairstress of a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, __file__, "--run", case]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{case} fails with {checkout}:\n{done.stderr.strip()[-2000:]}")
     cpu, wall, answer = json.loads(done.stdout)
     return cpu, wall, answer
 
@@ -117,32 +142,45 @@ def apart(one: Any, other: Any) -> float:
     if isinstance(one, dict | list) and not isinstance(other, type(one)):  # which one of both does not give
         return 0.0
     if isinstance(one, dict):
-        shared = [key for key in one if key in other and not key.startswith(("n_", "scan"))]
+        shared = [key for key in one if key in other and not key.startswith(("n_", "scan", "schema"))]
         return max((apart(one[key], other[key]) for key in shared), default=0.0)
     if isinstance(one, list):
-        return max((apart(*both) for both in zip(one, other, strict=False)), default=0.0)
+        return max((apart(*both) for both in matched(one, other)), default=0.0)
     if not all(isinstance(number, int | float) for number in (one, other)) or isinstance(one, bool) or one != one:
         return 0.0
     return abs(one - other) / max(1.0, abs(one))
 
 
+def matched(one: list[Any], other: list[Any]) -> list[tuple[Any, Any]]:
+    """Entries that stand for the same: by their place or, where one answer has more of them, by what they say of it."""
+    if len(one) == len(other):
+        return list(zip(one, other, strict=True))
+    named = {name(entry): entry for entry in other if isinstance(entry, dict)}
+    return [(entry, named[name(entry)]) for entry in one if isinstance(entry, dict) and name(entry) in named]
+
+
+def name(entry: dict[str, Any]) -> str:
+    """What a record is of: its words and the size of its budget, or of its mark."""
+    words = {key: value for key, value in entry.items() if isinstance(value, str) or key in ("p_max", "multiple")}
+    return json.dumps(words, sort_keys=True)
+
+
 def main(before: Path, cases: list[str]) -> None:
     print(f"{date.today()}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs; ", end="")
-    print(f"medians of {RUNS} alternating runs, CPU seconds (wall in brackets), load {os.getloadavg()[0]:.1f}")
+    print(f"medians of {RUNS} alternating runs, load {os.getloadavg()[0]:.1f}")
+    print(f"{'':<34}{'before':>15}{'now':>15}{'times as fast':>15}")
+    print(f"{'':<34}" + f"{'CPU':>7}{'clock':>8}" * 3 + "   numbers apart")
     for case in cases:
-        pairs = [(seconds(before, case), seconds(HERE, case)) for _ in range(RUNS)]
-        old, new = ([run[i] for run in pairs] for i in (0, 1))
-        cpu, wall = ([statistics.median(one[k] for one in runs) for runs in (old, new)] for k in (0, 1))
-        ratio = statistics.median(a[0] / b[0] for a, b in pairs)
-        print(
-            f"{case:<34}{cpu[0]:7.2f} ({wall[0]:5.1f}) before, {cpu[1]:7.2f} ({wall[1]:5.1f}) now: {ratio:5.2f} times "
-            f"as fast, numbers {apart(old[0][2], new[0][2]):.0e} apart",
-            flush=True,
-        )
+        pairs = [(run(before, case), run(HERE, case)) for _ in range(RUNS)]
+        old, new = ([statistics.median(pair[i][k] for pair in pairs) for k in (0, 1)] for i in (0, 1))
+        ratios = [statistics.median(a[k] / b[k] for a, b in pairs) for k in (0, 1)]
+        line = "".join(f"{row[0]:7.2f}{row[1]:8.2f}" for row in (old, new, ratios))
+        answers = [one[2] for one in pairs[0]]
+        print(f"{case:<34}{line}   {'' if None in answers else f'{apart(*answers):.0e}'}", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--run":
-        run(sys.argv[2])
+        print(json.dumps(CASES[sys.argv[2]](), default=str))
     else:
         main(Path(sys.argv[1]).resolve(), sys.argv[2:] or list(CASES))

@@ -114,7 +114,7 @@ def total(of: Callable[[S], T], pieces: Sequence[S], *, alone: bool = False) -> 
     alone
         Whether the function may not be called by several threads at once.
     """
-    threads = 1 if alone or shares_cores() else min(n_threads(), len(pieces))
+    threads = 1 if alone or len(pieces) == 1 or shares_cores() else min(n_threads(), len(pieces))
     return add_up(map(of, pieces)) if threads == 1 else _Sum(of, pieces, AHEAD * threads).worked_out_by(threads)
 
 

@@ -24,6 +24,7 @@ from fairstress.model.fit import Fit
 from fairstress.model.latent import components
 from fairstress.model.mixed import DIFFERENCE, MixedSystem
 from fairstress.model.system import Likelihood
+from fairstress.model.threshold import ThresholdSystem
 from fairstress.model.tree import Detail
 from fairstress.model.user_predictor import showing
 from fairstress.options import NO_GRADIENT
@@ -305,6 +306,8 @@ def fits(claim: Claim, P: Array, *, check_minima: bool = True, start: Fit | Sequ
     """
     start, memo = start or claim.model_a, _memo_of(claim.system)
     check_minima = check_minima and not (claim.is_slow and _has_one_minimum(claim))
+    if check_minima and isinstance(claim.system, ThresholdSystem) and claim.system.has_one_minimum:
+        start = fits(claim, P, check_minima=False, start=start)  # a search has often made these
     origins = [_origin(one) for one in start] if isinstance(start, Sequence) else [_origin(start)] * len(P)
     keys = [(check_minima, one.tobytes(), origin) for one, origin in zip(P, origins, strict=True)]
     known = [memo.get(key) for key in keys]

@@ -77,12 +77,17 @@ class ThresholdSystem:
     def fit_together(self, P: Array, starts: Sequence[Fit], *, check_minima: bool) -> list[Fit]:
         """The same, each from its own, with all variables at once, whether P ties them or not."""
         sides = [list(starts)]
-        if check_minima and self.features.penalties.any() and not penalty_is_light(self.features):
+        if check_minima and not self.has_one_minimum:
             sides += [self._features_at(factor, P, starts) for factor in (1e-4, 1e4)]
             sides += [self._features_from(t, P, starts) for t in other_minima(self.features)]
         tolerance = TOLERANCE if check_minima else SEARCH_TOLERANCE
         ends = zip(*(self._fit(P, others, tolerance) for others in sides), strict=True)
         return [best_fit(fits, self.features.moments.n) for fits in ends]
+
+    @property
+    def has_one_minimum(self) -> bool:
+        """Whether no fit has another minimum that is worth looking for."""
+        return not self.features.penalties.any() or penalty_is_light(self.features)
 
     def refits(self, fits: Sequence[Fit]) -> list[Fit]:
         """Fit at the correlations of other fits, to somewhat other data, each from where that one ended."""
