@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -133,47 +131,22 @@ def test_nothing_of_the_processes_is_left_when_they_are_stopped():
     before = set(threading.enumerate())
     with processes_ready(2), Questions("nothing", 2, Steps(0)) as questions:
         wait_until_idle()
-        questions.ask(lambda about, steps: about)()
-        feeder = asking._READY.get()._executor._call_queue._thread
-        assert feeder.is_alive()
-    assert not feeder.is_alive()
+        others = asking._READY.get()._processes
+        questions.ask(process, "more")  # which nobody waits for
+    assert not any(other.is_alive for other in others)
     assert set(threading.enumerate()) <= before
 
 
-KILLED = """
-import os, time
-from fairstress.asking import Questions, processes_ready
-from fairstress.progress import Steps
-
-def pid(about, steps):
+def is_here_while_others_work(about, steps):
+    steps()
     return os.getpid()
 
-with processes_ready(2), Questions("nothing", 2, Steps(0)) as questions:
-    while True:  # until the other process is there
-        answer = questions.ask(pid)
-        time.sleep(0.1)
-        if answer() != os.getpid():
-            break
-    print(answer(), flush=True)
-    time.sleep(60)
-"""
 
-
-def is_there(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def test_processes_end_soon_after_the_one_that_asks_was_killed():
-    asking_process = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
-    with asking_process as process:
-        other = int(process.stdout.readline())
-        assert is_there(other)
-        process.kill()
-    end = time.monotonic() + 30
-    while is_there(other) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not is_there(other)
+def test_who_waits_for_an_answer_answers_others_meanwhile(ready):
+    wait_until_idle()
+    steps = Steps(0)
+    with Questions("about", 2, steps) as questions:
+        long, *others = [questions.ask(question) for question in (time_passes, *[is_here_while_others_work] * 3)]
+        assert long() != os.getpid()
+        assert steps.done == 3  # before anybody wanted them
+        assert [other() for other in others] == [os.getpid()] * 3

@@ -6,25 +6,24 @@ so that nobody waits for a process that is still starting, and everything works 
 
 from __future__ import annotations
 
-import os
-import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock, RLock, Thread
+from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from fairstress.parallel import heard, n_cores, pickled
+from fairstress.process import Process, can_start
 from fairstress.progress import Steps
 
 T = TypeVar("T")
 
 MOST_PROCESSES = 3  # beside this one: a report has hardly more long questions
-PATIENCE = 1.0  # seconds
 
 Question = Callable[..., Any]  # of what it is about, further arguments and the steps that it takes
 
@@ -92,9 +91,13 @@ class Questions:
         return answer
 
     def answer(self, answer: Answer[Any]) -> None:
-        """Find an answer, here unless another process is at it."""
-        found = answer.work(self._steps) if self._take(answer) else self._received(answer)
-        answer._known.append(found)
+        """Find an answer, here unless another process is at it; while that takes, answer here what others wait for."""
+        if self._take(answer):
+            answer._known.append(answer.work(self._steps))
+            return
+        while not answer._sent.done() and (other := self._take_next()):
+            other._known.append(other.work(self._steps))
+        answer._known.append(self._received(answer))
 
     def _take(self, answer: Answer[Any]) -> bool:
         """Take a question back that nobody has begun to answer."""
@@ -103,6 +106,11 @@ class Questions:
             for one in left:
                 self._waiting.remove(one)
         return bool(left)
+
+    def _take_next(self) -> Answer[Any] | None:
+        """Take the next question that nobody has begun to answer."""
+        with self._lock:
+            return self._waiting.popleft()[0] if self._waiting else None
 
     def _received(self, answer: Answer[Any]) -> Any:
         """What another process found, with its steps and warnings; found here where that went wrong, however."""
@@ -120,14 +128,11 @@ class Questions:
         """Give waiting questions to processes that have nothing to do; the thread that hears of these calls it, too."""
         while self._others:
             with self._lock:
-                if not self._waiting or not self._others.take():
+                process = self._others.take() if self._waiting else None
+                if process is None:
                     return
-                answer, question, more = first = self._waiting.popleft()  # before it is sent: answers may come at once
-                try:
-                    answer._sent = self._others.send(_answered, self._content, question, more)
-                except RuntimeError:  # a process has died, and others end with it
-                    self._waiting.appendleft(first)
-                    return
+                answer, question, more = self._waiting.popleft()
+                answer._sent = self._others.send(process, _answered, self._content, question, more)
 
 
 @contextmanager
@@ -148,73 +153,64 @@ def processes_ready(n_jobs: int) -> Iterator[None]:
 
 def _others(n_jobs: int) -> _Others | None:
     """Processes beside this one; None where one is all that is meant, or the system has no room for more."""
+    if n_cores(n_jobs) == 1 or not can_start():
+        return None
     try:
-        return None if n_cores(n_jobs) == 1 else _Others(n_jobs)
-    except (OSError, NotImplementedError):
+        return _Others(n_jobs)
+    except OSError:
         return None
 
 
 class _Others:
-    """Processes beside this one, and how many of them have nothing to do."""
+    """Processes beside this one, each with a thread here that waits for its answers."""
 
     def __init__(self, n_jobs: int) -> None:
-        from joblib.externals.loky import (
-            ProcessPoolExecutor,  # takes long to import, and only several processes need it
-        )
-
         count = min(n_cores(n_jobs) - 1, MOST_PROCESSES)
-        self._executor: Any = ProcessPoolExecutor(max_workers=count)
-        self._idle, self._lock = 0, Lock()
+        self._processes = [Process() for _ in range(count)]
+        self._idle: list[Process] = []
+        self._threads = ThreadPoolExecutor(count, "fairstress-asking")
         self._listener: Callable[[], None] | None = None
-        for _ in range(count):
-            self.send(_prepare)
+        for process in self._processes:
+            self.send(process, _prepare)
 
     def tell(self, listener: Callable[[], None] | None) -> None:
         """Say who wants to know when a process has nothing to do."""
         self._listener = listener
 
-    def take(self) -> bool:
-        """Reserve a process that has nothing to do; False where there is none."""
-        with self._lock:
-            is_free = self._idle > 0
-            self._idle -= is_free
-        return is_free
+    def take(self) -> Process | None:
+        """Take a process that has nothing to do; None where there is none."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
-    def send(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Let a process that was taken work; gives a future."""
-        future = self._executor.submit(function, *args)
-        future.add_done_callback(self._done)
+    def send(self, process: Process, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Let a process that was taken work."""
+        future = self._threads.submit(process, function, *args)
+        future.add_done_callback(lambda _: self._done(process))
         return future
 
     def stop(self) -> None:
         """End the processes at once: what they still do is of no use."""
-        queue = getattr(self._executor, "_call_queue", None)  # loky's own, which `shutdown` forgets
-        feeder: Thread | None = getattr(queue, "_thread", None)
-        self._executor.shutdown(wait=True, kill_workers=True)
-        if feeder:  # or Python, where it ends now, may end that thread while it gives back a semaphore: loky would warn
-            feeder.join(PATIENCE)
+        for process in self._processes:
+            process.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.close()
 
-    def _done(self, _: Any) -> None:
-        with self._lock:
-            self._idle += 1
+    def _done(self, process: Process) -> None:
+        if process.is_alive:
+            self._idle.append(process)
         if self._listener:
             self._listener()
 
 
 def _prepare() -> None:
-    """Import what most answers need, and end when the process that asks is gone."""
-    if os.name == "posix":  # elsewhere nothing tells that it is gone
-        Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()
+    """Import what most answers need."""
     from scipy import optimize  # noqa: F401
+    from sklearn import ensemble  # noqa: F401
 
     import fairstress.audit  # noqa: F401
-
-
-def _end_after(parent: int) -> None:
-    """End this process soon after the one that started it was killed, which cannot stop others any more."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
 
 
 def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:

@@ -238,8 +238,8 @@ def collect(
         benchmarks, refused = _benchmarks(audit, columns, steps)
         chosen = GRID if grid is None and not fitted.claim.takes_long else grid
         profiled = (*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown)))
-        found = conclude(fitted, curve, asked_like(), check, plausible, size, threshold, steps, asked_causes)
         breaking_points = tuple(curve.breaking_point(level.value) for level in steps.each(named))
+        found = conclude(fitted, curve, asked_like(), check, plausible, size, threshold, steps, asked_causes)
         baselines = {name: answer() for name, answer in asked_baselines.items()}
         baselines[BLIND] = found.breaking or _as_unfair_as(about, BLIND, steps)
         diagnosed = asked_checks().with_leakage(asked_leakage())

@@ -73,8 +73,9 @@ class Checks:
 
     def with_leakage(self, leaks: Leakage | None) -> Diagnostics:
         """Add what the classifier found, where there is one, and give all their verdicts."""
-        told = leaks is not None and np.isfinite(leaks.auc)
-        found = (*self._found, self.chance.check(leaks)) if leaks is not None and told else self._found
+        found = self._found
+        if leaks is not None and np.isfinite(leaks.auc):
+            found = (*found, self.chance.check(leaks))
         return replace(self._rest, checks=judged(found), leakage=leaks)
 
 
