@@ -129,6 +129,9 @@ CASES: dict[str, Callable[[], Timed]] = {
 def run(checkout: Path, case: str) -> Timed:
     """One run with the fairstress of a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+    environment.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # the first run compiles, as everywhere
     command = [sys.executable, __file__, "--run", case]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -171,6 +174,7 @@ def main(before: Path, cases: list[str]) -> None:
     print(f"{'':<34}{'before':>15}{'now':>15}{'times as fast':>15}")
     print(f"{'':<34}" + f"{'CPU':>7}{'clock':>8}" * 3 + "   numbers apart")
     for case in cases:
+        run(before, case), run(HERE, case)
         pairs = [(run(before, case), run(HERE, case)) for _ in range(RUNS)]
         old, new = ([statistics.median(pair[i][k] for pair in pairs) for k in (0, 1)] for i in (0, 1))
         ratios = [statistics.median(a[k] / b[k] for a, b in pairs) for k in (0, 1)]
