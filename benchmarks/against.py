@@ -129,9 +129,7 @@ CASES: dict[str, Callable[[], Timed]] = {
 def run(checkout: Path, case: str) -> Timed:
     """One run with the fairstress of a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
-    environment.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # the first run compiles, as everywhere
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the first run compiles, as everywhere
     command = [sys.executable, __file__, "--run", case]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
