@@ -14,6 +14,7 @@ import fairstress as fs
 from fairstress import asking
 from fairstress.asking import Questions, processes_ready
 from fairstress.errors import FairstressWarning
+from fairstress.process import Process
 from fairstress.progress import Steps
 from fairstress.report.json import render_results, report_results
 
@@ -150,3 +151,60 @@ def test_who_waits_for_an_answer_answers_others_meanwhile(ready):
         assert long() != os.getpid()
         assert steps.done == 3  # before anybody wanted them
         assert [other() for other in others] == [os.getpid()] * 3
+
+
+def test_what_may_not_be_wanted_is_not_answered_by_who_waits(ready):
+    wait_until_idle()
+    steps = Steps(0)
+    with Questions("about", 2, steps) as questions:
+        long = questions.ask(time_passes)
+        unwanted = questions.ask(is_here_while_others_work, is_wanted=False)
+        long()
+        assert steps.done == 0
+        assert unwanted._known == []
+
+
+def test_who_waits_does_not_meet_the_errors_of_other_questions(ready):
+    wait_until_idle()
+    with Questions("about", 2, Steps(0)) as questions:
+        long, failing = questions.ask(time_passes), questions.ask(fails)
+        assert long() != os.getpid()
+        with pytest.raises(ValueError, match="about"):
+            failing()
+
+
+def test_processes_that_were_started_end_where_no_more_can_be(monkeypatch):
+    started = []
+
+    def start():
+        if started:
+            raise OSError("too many")
+        started.append(Process())
+        return started[0]
+
+    monkeypatch.setattr(asking, "Process", start)
+    assert asking._others(3) is None
+    assert not started[0].is_alive
+    assert started[0]._process.returncode is not None  # nobody has to wait for it any more
+
+
+def test_what_it_is_about_is_sent_once(ready, monkeypatch):
+    wait_until_idle()
+    asked = []
+    ask = Process.__call__
+    monkeypatch.setattr(Process, "__call__", lambda self, *of: asked.append(of[0]) or ask(self, *of))
+    with Questions("about", 2, Steps(0)) as questions:
+        for _ in range(2):
+            assert questions.ask(time_passes)() != os.getpid()
+            wait_until_idle()
+    assert asked == [asking._hold, asking._answered, asking._answered]
+
+
+def test_a_graph_of_which_nothing_can_be_compared_is_reported(ready):
+    """What one cause would have to explain is asked in vain there, and must not be missed."""
+    graph = fs.CausalGraph.parse("a; x -> z; x <-> z; a <-> z", protected="a", outcome="y")
+    frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+    audit = fs.Audit.fit(frame, graph, max_degree=1, random_state=0)
+    wait_until_idle()
+    one, two = (report(audit, n_jobs)[0] for n_jobs in (1, 2))
+    assert one == two

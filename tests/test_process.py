@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import fairstress
 from fairstress.process import Process, UnansweredError, can_start
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")  # one that nobody waits for is still there, but has ended
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def eventually(holds):
+    end = time.monotonic() + 30
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
 
 
 @contextmanager
 def started():
     process = Process()
     yield process
-    process.kill()
     process.close()
 
 
@@ -92,6 +110,42 @@ def test_what_is_printed_there_goes_to_standard_error(capfd):
     assert printed.err == "by Python\nby what is compiled\n"
 
 
+def test_what_is_printed_as_python_starts_is_no_answer(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.write(1, b'starts\\nno end of a line')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with started() as other:
+        assert [other(len, "four"), other(divmod, 17, 5)] == [4, (3, 2)]
+
+
+def test_a_process_is_not_asked_again_once_an_answer_could_not_be_read(other, monkeypatch):
+    assert other(len, "four") == 4
+
+    def runs_out_of_memory(file):
+        raise MemoryError
+
+    with monkeypatch.context() as short:
+        short.setattr("fairstress.process.pickle.load", runs_out_of_memory)
+        with pytest.raises(UnansweredError):
+            other(len, "sixsix")
+    assert not other.is_alive  # or the next answer would be 6
+
+
+def starts_others():
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(60)
+        os._exit(0)
+    return pid, subprocess.Popen(["sleep", "60"]).pid
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes to end at once")
+def test_what_a_process_has_started_ends_with_it():
+    with started() as other:
+        pids = other(starts_others)
+        assert all(map(is_running, pids))
+    assert eventually(lambda: not any(map(is_running, pids)))
+
+
 def test_it_reads_nothing_of_what_is_sent(other):
     assert other(os.read, 0, 1) == b""
 
@@ -105,6 +159,26 @@ def test_it_finds_modules_where_this_process_does(tmp_path, monkeypatch):
         assert other(found_beside.answer) == 42
 
 
+def test_it_finds_this_package_where_the_folder_has_changed(tmp_path):
+    here = os.path.relpath(Path(fairstress.__file__).parents[1])
+    program = f"""
+import os, sys
+sys.path.insert(0, {here!r})
+from fairstress.process import Process
+os.chdir({str(tmp_path)!r})
+process = Process()
+print(process(len, "four"))
+process.close()
+"""
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("4\n", "")
+
+
+def test_answers_may_be_of_classes_that_a_script_defines(other):
+    found = other(eval, "type('Own', (UserWarning,), {'__module__': '__main__'})('said')")
+    assert (type(found).__name__, str(found)) == ("Own", "said")
+
+
 def test_a_script_is_not_run_anew_by_the_processes_that_it_starts(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -112,7 +186,6 @@ def test_a_script_is_not_run_anew_by_the_processes_that_it_starts(tmp_path):
         "from fairstress.process import Process\n"
         "process = Process()\n"
         "print(process(len, 'four'))\n"
-        "process.kill()\n"
         "process.close()\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
@@ -139,22 +212,36 @@ time.sleep(60)
 WORKING = "threading.Thread(target=process, args=(time.sleep, 60)).start()"
 
 
-def is_there(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("meanwhile", ["", WORKING], ids=["idle", "working"])
 def test_a_process_ends_soon_after_the_one_that_asks_was_killed(meanwhile):
     script = KILLED.format(meanwhile=meanwhile)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as asking:
         other = int(asking.stdout.readline())
-        assert is_there(other)
+        assert is_running(other)
         asking.kill()
-    end = time.monotonic() + 30
-    while is_there(other) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not is_there(other)
+    assert eventually(lambda: not is_running(other))
+
+
+FORKED = """
+import os, time
+from fairstress.process import Process
+
+process = Process()
+print(process(os.getpid), flush=True)
+forked = os.fork()
+if forked:
+    print(forked, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_process_ends_though_others_hold_the_way_to_it_open():
+    with subprocess.Popen([sys.executable, "-c", FORKED], stdout=subprocess.PIPE, text=True) as asking:
+        other, forked = (int(asking.stdout.readline()) for _ in range(2))
+        asking.kill()
+        try:
+            assert eventually(lambda: not is_running(other))
+            assert is_running(forked)
+        finally:
+            os.kill(forked, signal.SIGKILL)

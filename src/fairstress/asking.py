@@ -9,21 +9,22 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any, Generic, TypeVar
 
 from fairstress.parallel import heard, n_cores, pickled
-from fairstress.process import Process, can_start
+from fairstress.process import Process, can_start, importing
 from fairstress.progress import Steps
 
 T = TypeVar("T")
 
 MOST_PROCESSES = 3  # beside this one: a report has hardly more long questions
+PATIENCE = 1.0  # seconds
 
 Question = Callable[..., Any]  # of what it is about, further arguments and the steps that it takes
 
@@ -35,6 +36,7 @@ class Answer(Generic[T]):
     """What one question comes to."""
 
     work: Callable[[Steps], T]
+    is_wanted: bool  # for certain
     _questions: Questions
     _sent: Any = None  # the future of what another process answers
     _known: list[T] = field(default_factory=list)
@@ -82,9 +84,12 @@ class Questions:
         """Whether other processes may answer."""
         return self._others is not None
 
-    def ask(self, question: Question, *more: Any) -> Answer[Any]:
-        """Let a question, which is given what it is about, more, and steps, be answered by whoever has time."""
-        answer: Answer[Any] = Answer(partial(question, self._about, *more), self)
+    def ask(self, question: Question, *more: Any, is_wanted: bool = True) -> Answer[Any]:
+        """Let a question, which is given what it is about, more, and steps, be answered by whoever has time.
+
+        What may turn out not to be wanted is answered by others alone until it is.
+        """
+        answer: Answer[Any] = Answer(partial(question, self._about, *more), is_wanted, self)
         with self._lock:
             self._waiting.append((answer, question, more))
         self._hand_out()
@@ -95,9 +100,25 @@ class Questions:
         if self._take(answer):
             answer._known.append(answer.work(self._steps))
             return
-        while not answer._sent.done() and (other := self._take_next()):
-            other._known.append(other.work(self._steps))
+        while not answer._sent.done() and self._answer_next():
+            pass
         answer._known.append(self._received(answer))
+
+    def _answer_next(self) -> bool:
+        """Answer the next wanted question that nobody has begun; False where there is none, or no answer to it."""
+        with self._lock:
+            waiting = next((one for one in self._waiting if one[0].is_wanted), None)
+            if waiting is None:
+                return False
+            self._waiting.remove(waiting)
+        answer = waiting[0]
+        try:
+            answer._known.append(answer.work(self._steps))
+        except Exception:  # of whatever kind: who wants the answer is to meet it
+            with self._lock:
+                self._waiting.appendleft(waiting)
+            return False
+        return True
 
     def _take(self, answer: Answer[Any]) -> bool:
         """Take a question back that nobody has begun to answer."""
@@ -106,11 +127,6 @@ class Questions:
             for one in left:
                 self._waiting.remove(one)
         return bool(left)
-
-    def _take_next(self) -> Answer[Any] | None:
-        """Take the next question that nobody has begun to answer."""
-        with self._lock:
-            return self._waiting.popleft()[0] if self._waiting else None
 
     def _received(self, answer: Answer[Any]) -> Any:
         """What another process found, with its steps and warnings; found here where that went wrong, however."""
@@ -131,8 +147,12 @@ class Questions:
                 process = self._others.take() if self._waiting else None
                 if process is None:
                     return
-                answer, question, more = self._waiting.popleft()
-                answer._sent = self._others.send(process, _answered, self._content, question, more)
+                answer, question, more = waiting = self._waiting.popleft()
+                try:
+                    answer._sent = self._others.send(process, _answered, question, more, about=self._content)
+                except RuntimeError:  # the system has no room for a thread
+                    self._waiting.appendleft(waiting)
+                    return
 
 
 @contextmanager
@@ -157,21 +177,27 @@ def _others(n_jobs: int) -> _Others | None:
         return None
     try:
         return _Others(n_jobs)
-    except OSError:
+    except (OSError, RuntimeError):
         return None
 
 
 class _Others:
-    """Processes beside this one, each with a thread here that waits for its answers."""
+    """Processes beside this one; a thread here waits for each answer."""
 
     def __init__(self, n_jobs: int) -> None:
-        count = min(n_cores(n_jobs) - 1, MOST_PROCESSES)
-        self._processes = [Process() for _ in range(count)]
+        self._processes: list[Process] = []
         self._idle: list[Process] = []
-        self._threads = ThreadPoolExecutor(count, "fairstress-asking")
+        self._threads: list[Thread] = []
+        self._about: dict[Process, bytes] = {}  # what each was told last that questions are about
         self._listener: Callable[[], None] | None = None
-        for process in self._processes:
-            self.send(process, _prepare)
+        try:
+            for _ in range(min(n_cores(n_jobs) - 1, MOST_PROCESSES)):
+                self._processes.append(Process())
+            for process in self._processes:
+                self.send(process, _prepare)
+        except BaseException:
+            self.stop()
+            raise
 
     def tell(self, listener: Callable[[], None] | None) -> None:
         """Say who wants to know when a process has nothing to do."""
@@ -184,37 +210,65 @@ class _Others:
         except IndexError:
             return None
 
-    def send(self, process: Process, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Let a process that was taken work."""
-        future = self._threads.submit(process, function, *args)
-        future.add_done_callback(lambda _: self._done(process))
+    def send(self, process: Process, function: Callable[..., Any], *args: Any, about: bytes = b"") -> Future[Any]:
+        """Let a process that was taken work, about something that it is told once."""
+        future: Future[Any] = Future()
+        thread = Thread(target=self._wait, args=(future, process, function, args, about), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            self._idle.append(process)
+            raise
+        self._threads.append(thread)
         return future
+
+    def _wait(
+        self, future: Future[Any], process: Process, function: Callable[..., Any], args: tuple[Any, ...], about: bytes
+    ) -> None:
+        try:
+            if about and self._about.get(process) is not about:
+                process(_hold, about)
+                self._about[process] = about
+            future.set_result(process(function, *args))
+        except Exception as problem:  # whatever opening the answer raises, too
+            future.set_exception(problem)
+        if process.is_alive:
+            self._idle.append(process)
+        listener = self._listener
+        if listener:
+            listener()
 
     def stop(self) -> None:
         """End the processes at once: what they still do is of no use."""
         for process in self._processes:
             process.kill()
-        self._threads.shutdown(cancel_futures=True)
+        for thread in self._threads:
+            thread.join(PATIENCE)
         for process in self._processes:
             process.close()
 
-    def _done(self, process: Process) -> None:
-        if process.is_alive:
-            self._idle.append(process)
-        if self._listener:
-            self._listener()
+
+# ---------------------------------------------------------------- in those processes
+
+_held: list[bytes] = []  # what questions are about
 
 
 def _prepare() -> None:
     """Import what most answers need."""
-    from scipy import optimize  # noqa: F401
-    from sklearn import ensemble  # noqa: F401
+    with importing():
+        from scipy import optimize  # noqa: F401
+        from sklearn import ensemble  # noqa: F401
 
-    import fairstress.audit  # noqa: F401
+        import fairstress.audit  # noqa: F401
 
 
-def _answered(content: bytes, question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:
+def _hold(about: bytes) -> None:
+    """Keep what questions are about until they are about something else."""
+    _held[:] = [about]
+
+
+def _answered(question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list[Warning]]:
     """An answer, how many steps it took, and the warnings on the way."""
     steps = Steps(0)
-    found, caught = heard(lambda about: question(about, *more, steps), content)
+    found, caught = heard(lambda about: question(about, *more, steps), _held[0])
     return found, steps.done, caught

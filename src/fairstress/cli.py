@@ -76,7 +76,6 @@ def _refuse(ctx: click.Context, sentence: str) -> None:
 @click.version_option(package_name="fairstress")
 def main() -> None:
     """Stress-test a claim of counterfactual fairness against hidden confounding."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as sums are worked out in any case; others would only wait
 
 
 @main.command()

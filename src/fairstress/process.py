@@ -6,18 +6,24 @@ library's run the caller's script anew, and joblib's import joblib in each proce
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
-from typing import IO, Any
+from threading import Lock, Thread
+from typing import IO, Any, NoReturn
 
-BEGIN = "import sys; sys.path[:] = {path!r}; from fairstress.process import serve; serve()"
+BEGIN = "import sys; sys.path[:] = {path!r}; from fairstress.process import serve; serve({parent})"
+READY = b"fairstress is there\n"  # what was printed before is none of the answers
+OF_ITS_OWN = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # on Windows, what a session of its own is elsewhere
 
 
 def can_start() -> bool:
@@ -33,43 +39,72 @@ class Process:
     """Another process: called with a function and its arguments, by one thread at a time, it gives what that gives."""
 
     def __init__(self) -> None:
+        here = Path(__file__).resolve().parents[1]  # last: this package, should the folder have changed meanwhile
+        path = [str(Path(entry).absolute()) for entry in (*sys.path, str(here))]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", BEGIN.format(path=[*map(str, sys.path)])],
+            [sys.executable, "-c", BEGIN.format(path=path, parent=os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"OPENBLAS_NUM_THREADS": "1"} | os.environ,  # others would only wait, and take time to start
             start_new_session=True,  # Ctrl-C is for the process that asks, which then ends this one
+            creationflags=OF_ITS_OWN,
         )
         assert self._process.stdin
         assert self._process.stdout
         self._to: IO[bytes] = self._process.stdin
         self._from: IO[bytes] = self._process.stdout
+        self._is_ready = self._is_killed = False
+        self._in_use = Lock()
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         """Let it call a function that it can import; raises `UnansweredError` where that has no answer."""
+        content = pickle.dumps((function, args), protocol=5)
         try:
-            pickle.dump(pickle.dumps((function, args), protocol=5), self._to)  # bytes in a frame of their own
-            self._to.flush()
-            answer: bytes = pickle.load(self._from)
-        except (OSError, EOFError, pickle.UnpicklingError) as problem:
+            with self._in_use:
+                answer = self._exchange(content)
+        except Exception as problem:  # whatever it is, an answer that comes later would be taken for the next one
             self.kill()
             raise UnansweredError("the process has died") from problem
         if not answer:
             raise UnansweredError("what was asked raised an error")
         return pickle.loads(answer)
 
+    def _exchange(self, content: bytes) -> bytes:
+        """Send what is asked, and wait for the answer."""
+        pickle.dump(content, self._to)  # bytes in a frame of their own
+        self._to.flush()
+        while not self._is_ready:
+            line = self._from.readline()
+            if not line:
+                raise EOFError
+            self._is_ready = line.endswith(READY)
+        answer = pickle.load(self._from)
+        if not isinstance(answer, bytes):
+            raise EOFError
+        return answer
+
     @property
     def is_alive(self) -> bool:
         """Whether it can be asked again."""
-        return self._process.poll() is None
+        return not self._is_killed and self._process.poll() is None
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing; who waits for an answer is told."""
-        self._process.kill()
-        self._process.wait()
+        """End it at once, whatever it is doing, with all that it has started; who waits for an answer is told."""
+        if self._is_killed:
+            return
+        self._is_killed = True
+        with suppress(OSError):
+            if os.name == "posix":
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
 
     def close(self) -> None:
-        """Close the ways to it and back, when it has ended and nobody uses them any more."""
+        """Kill it, wait until it has ended, and close the ways to it and back."""
+        self.kill()
+        self._process.wait()
+        if not self._in_use.acquire(timeout=1):  # somebody is still told
+            return
         with suppress(OSError):  # what was still to be sent
             self._to.close()
         self._from.close()
@@ -78,8 +113,8 @@ class Process:
 # ---------------------------------------------------------------- in that process
 
 
-def serve() -> None:
-    """Do what is sent on standard input until that ends; what is printed meanwhile goes to standard error."""
+def serve(parent: int) -> None:
+    """Do what a process sends on standard input until it ends; what is printed meanwhile goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where a session of its own does not keep Ctrl-C away
     received, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -90,9 +125,12 @@ def serve() -> None:
     sys.stdout = sys.stderr
     waiting: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(received, waiting), daemon=True).start()
+    if os.name == "posix":  # elsewhere nothing else tells that it is gone
+        Thread(target=_end_after, args=(parent,), daemon=True).start()
+    answers.write(READY)
     while True:
-        pickle.dump(_answer(waiting.get()), answers)
         answers.flush()
+        pickle.dump(_answer(waiting.get()), answers)
 
 
 def _receive(received: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
@@ -101,13 +139,58 @@ def _receive(received: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
         while True:
             waiting.put(pickle.load(received))
     finally:
-        os._exit(1)
+        _end()
+
+
+def _end_after(parent: int) -> None:
+    """End the process when the one that asks is gone: others that it had started may keep the way here open."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    _end()
+
+
+def _end() -> NoReturn:
+    """End this process, with those that it has started."""
+    if os.name == "posix" and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _answer(sent: bytes) -> bytes:
     """What was asked as it is sent back; nothing where that failed."""
     try:
         function, args = pickle.loads(sent)
-        return pickle.dumps(function(*args), protocol=5)
+        return _pickled(function(*args))
     except BaseException:  # predictors of all kinds work here, and one may call sys.exit
         return b""
+
+
+def _pickled(found: Any) -> bytes:
+    """An answer with what a script defines, such as warnings of its own."""
+    try:
+        return pickle.dumps(found, protocol=5)
+    except Exception:  # pickle raises errors of several kinds
+        import cloudpickle  # seldom needed
+
+        return bytes(cloudpickle.dumps(found, protocol=5))
+
+
+# ---------------------------------------------------------------- how a process looks for garbage
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Look for no garbage while modules are imported, nor ever again among what they make: it stays."""
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if looks:
+            gc.enable()
+
+
+def leave_garbage() -> None:
+    """Look for no garbage when this process ends: all its memory is given back at once."""
+    atexit.register(gc.freeze)

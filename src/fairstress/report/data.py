@@ -232,21 +232,24 @@ def collect(
         alone = _pairs(audit, size, solve, steps)  # before the curve: what they find lies within its budgets, too
         curve = worst_cases(fitted, of_curve, solve, lambda *_: steps(), searched=None if thorough else SEARCHED)
         asked_checks = questions.ask(_checks, _at(curve, size).correlation.to_numpy())
-        asked_causes = questions.ask(_causes) if thorough or not fitted.claim.takes_long else None
+        tells_causes = thorough or not fitted.claim.takes_long
+        asked_causes = questions.ask(_causes, is_wanted=False) if tells_causes else None  # it hangs on the verdict
         asked_baselines = {name: questions.ask(_as_unfair_as, name) for name in audit.baselines if name != BLIND}
         curve = curve if replicator is None else limited(curve, replicator)
         benchmarks, refused = _benchmarks(audit, columns, steps)
         chosen = GRID if grid is None and not fitted.claim.takes_long else grid
         profiled = (*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown)))
         breaking_points = tuple(curve.breaking_point(level.value) for level in steps.each(named))
+        worst = _at(curve, size)
+        rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
+        group_means, predictors = mean_predictions_at(fitted, curve.points), mean_predictions(fitted)
+        by_group = _by_group(people(fitted, worst.fit))
         found = conclude(fitted, curve, asked_like(), check, plausible, size, threshold, steps, asked_causes)
         baselines = {name: answer() for name, answer in asked_baselines.items()}
         baselines[BLIND] = found.breaking or _as_unfair_as(about, BLIND, steps)
         diagnosed = asked_checks().with_leakage(asked_leakage())
     if not questions.are_shared:
         options["search"] = replace(options["search"], n_jobs=1)
-    worst = _at(curve, size)
-    rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
     return ReportData(
         audit=audit,
         date=date.today().isoformat(),
@@ -261,11 +264,11 @@ def collect(
         curve=curve,
         levels=named,
         breaking_points=breaking_points,
-        group_means=mean_predictions_at(fitted, curve.points),
-        predictors=mean_predictions(fitted),
+        group_means=group_means,
+        predictors=predictors,
         people=rows,
         people_features=features,
-        by_group=_by_group(people(fitted, worst.fit)),
+        by_group=by_group,
         decisions=_decisions(audit, threshold, worst, options, steps),
         pairs=alone or (PairAlone(audit.graph.pairs[0], worst, None),),
         benchmarks=benchmarks,

@@ -52,6 +52,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        optimized=False,  # constants are few, and the page is drawn once
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     environment.filters.update(if_shared=if_shared, number=number, name=name, value=value, written=written, label=label)
