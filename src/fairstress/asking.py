@@ -147,12 +147,12 @@ class Questions:
                 process = self._others.take() if self._waiting else None
                 if process is None:
                     return
-                answer, question, more = waiting = self._waiting.popleft()
+                answer, question, more = self._waiting[0]
                 try:
                     answer._sent = self._others.send(process, _answered, question, more, about=self._content)
                 except RuntimeError:  # the system has no room for a thread
-                    self._waiting.appendleft(waiting)
                     return
+                self._waiting.popleft()
 
 
 @contextmanager
@@ -255,7 +255,7 @@ _held: list[bytes] = []  # what questions are about
 
 def _prepare() -> None:
     """Import what most answers need."""
-    with importing():
+    with importing(keep=True):
         from scipy import optimize  # noqa: F401
         from sklearn import ensemble  # noqa: F401
 

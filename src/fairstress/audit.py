@@ -1615,13 +1615,14 @@ class Audit:
         <ReportData of zfya for race: pairwise budget, p_max = 0.2, worst CFU 0.003933; summary() says more>
         """
         from fairstress.report.data import collect
-        from fairstress.report.html.page import write_page
+        from fairstress.report.html.page import template, write_page
         from fairstress.report.json import report_results
 
         sharing = Sharing(people, labels, smallest_group)
         if path is not None:
             check_target(path, "the report")
             check_unread(path, "the report", self.fitted.table.files)
+            template()  # now, while other processes are still starting
         data = collect(
             self,
             p_max,

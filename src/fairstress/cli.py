@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from fairstress.errors import FairstressError, SettingError
+from fairstress.process import importing
 from fairstress.progress import Progress, watching
 from fairstress.report.text.markup import fill, printable
 from fairstress.saving import check_apart, check_target, save
@@ -100,8 +101,11 @@ def demo(output: Path) -> None:
 
 def _audit_law_school(output: Path) -> str:
     """Write the report, and give its summary."""
-    import fairstress as fs
-    from fairstress.inputs.datasets import law_school_source
+    with importing(keep=True):
+        import fairstress as fs
+        import fairstress.report.data
+        import fairstress.report.html.page
+        from fairstress.inputs.datasets import law_school_source
 
     graph = fs.CausalGraph.parse(
         "race -> ugpa, lsat; ugpa -> lsat; ugpa <-> lsat <-> race <-> ugpa", protected="race", outcome="zfya"
@@ -137,8 +141,9 @@ def _audit_law_school(output: Path) -> str:
 @click.option("--force", is_flag=True, help="Overwrite settings that are there.")
 def new(data: Path, output: Path, protected: tuple[str, ...], outcome: str | None, force: bool) -> None:
     """Look through the table DATA (.csv, also compressed, or .parquet), and write a settings file to fill in."""
-    from fairstress.draft import draft_settings
-    from fairstress.inputs.survey import survey
+    with importing(keep=True):
+        from fairstress.draft import draft_settings
+        from fairstress.inputs.survey import survey
 
     if output.exists() and not force:
         raise SettingError(f"{str(output)!r} is there already: give another file by -o, or --force to overwrite it")
@@ -204,10 +209,11 @@ def run(
     trust_pickle: bool,
 ) -> None:
     """Audit what the TOML file SETTINGS describes; print a summary and write the results as JSON."""
-    from fairstress.report.html.page import render_page
-    from fairstress.report.json import render_results
-    from fairstress.running import carry_out, with_record
-    from fairstress.settings import read_settings
+    with importing(keep=True):
+        from fairstress.report.html.page import render_page
+        from fairstress.report.json import render_results
+        from fairstress.running import carry_out, with_record
+        from fairstress.settings import read_settings
 
     if again is not None:
         if settings or output or report or details or people or labels:
@@ -263,10 +269,11 @@ def check(settings: Path, as_json: bool, trust_pickle: bool) -> None:
     """Say what columns are taken for in the TOML file SETTINGS, and what its pairs can do to CFU, before any curve."""
     import json
 
-    from fairstress.draft import in_settings
-    from fairstress.report.json import check_results
-    from fairstress.report.text.columns import aligned, describe_columns
-    from fairstress.settings import read_settings
+    with importing(keep=True):
+        from fairstress.draft import in_settings
+        from fairstress.report.json import check_results
+        from fairstress.report.text.columns import aligned, describe_columns
+        from fairstress.settings import read_settings
 
     plan = read_settings(settings, trust_pickle=trust_pickle)
     with _prints_aside():

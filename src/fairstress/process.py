@@ -6,7 +6,6 @@ library's run the caller's script anew, and joblib's import joblib in each proce
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import pickle
@@ -115,6 +114,7 @@ class Process:
 
 def serve(parent: int) -> None:
     """Do what a process sends on standard input until it ends; what is printed meanwhile goes to standard error."""
+    own_process()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where a session of its own does not keep Ctrl-C away
     received, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -177,20 +177,26 @@ def _pickled(found: Any) -> bytes:
 
 # ---------------------------------------------------------------- how a process looks for garbage
 
+_own: list[bool] = []  # whether this process runs nothing but fairstress
+
+
+def own_process() -> None:
+    """Say that this process is fairstress's own: nothing but the command line, or what answers questions."""
+    _own[:] = [True]
+
 
 @contextmanager
-def importing() -> Iterator[None]:
-    """Look for no garbage while modules are imported, nor ever again among what they make: it stays."""
+def importing(*, keep: bool = False) -> Iterator[None]:
+    """Look for no garbage while modules are imported, which takes a fifth of their time: what they make stays.
+
+    With ``keep``, in a process of our own, it is not looked through again, nor taken apart at the end.
+    """
     looks = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
+        if keep and _own:
+            gc.freeze()
         if looks:
             gc.enable()
-
-
-def leave_garbage() -> None:
-    """Look for no garbage when this process ends: all its memory is given back at once."""
-    atexit.register(gc.freeze)

@@ -67,7 +67,13 @@ def _modules_of(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(here))
-        _imported[:] = [name for name in set(sys.modules) - before if _folder_of(name.partition(".")[0]) == here]
+        _imported[:] = [name for name in set(sys.modules) - before if _is_of(name.partition(".")[0], here)]
+
+
+def _is_of(name: str, folder: Path) -> bool:
+    """Whether a module or package is the folder's own, and not installed there."""
+    installed = name == __package__ or folder.is_relative_to(Path(sys.prefix).resolve())
+    return not installed and _folder_of(name) == folder
 
 
 def _folder_of(name: str) -> Path | None:

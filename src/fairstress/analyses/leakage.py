@@ -15,6 +15,7 @@ from fairstress.analyses.diagnostics.sample import draw, people_of
 from fairstress.claim.build import Fitted
 from fairstress.inputs.rows import Array, IntArray
 from fairstress.model.latent import Layout, Part, error, seen
+from fairstress.process import importing
 
 MOST = 10_000  # people that a classifier learns from
 FOLDS = 3
@@ -117,9 +118,10 @@ def _unrounded(x: Array, rng: np.random.Generator, part: Part) -> Array:
 
 def _cross_validated(E: Array, a: Array, weight: Array, seed: int) -> float:
     """AUC of a boosted classifier on folds that it has not seen."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold
+    with importing():
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.metrics import roc_auc_score
+        from sklearn.model_selection import StratifiedKFold
 
     levels = np.unique(a)
     scores = np.zeros((a.size, levels.size))

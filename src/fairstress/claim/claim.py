@@ -325,7 +325,8 @@ class Claim:
             size = weights.size + sum(part.size for part in found or () if part is not None)
             if len(self._under) * size > KEPT:
                 self._under.clear()
-            if size <= KEPT:
+            is_shared = weights.base is None and not weights.flags.writeable  # it stays as it is, and may come again
+            if is_shared and size <= KEPT:
                 self._under[id(weights)] = weights, found
         return None if found is None else (fewest, *found)
 

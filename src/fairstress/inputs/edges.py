@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Set
-from typing import TYPE_CHECKING, Any
+from graphlib import CycleError, TopologicalSorter
+from heapq import heapify, heappop, heappush
+from typing import Any
 
 from fairstress.arguments import is_list
 from fairstress.errors import GraphError, did_you_mean, show
 from fairstress.inputs.notation import Edge
-
-if TYPE_CHECKING:
-    import networkx as nx  # at run time imported where it is used: it takes as long to import as all the rest
-
 
 LONGEST_PATH = 12  # names of a cycle that a message shows
 
@@ -98,18 +96,29 @@ def check_fair(fair: list[Edge], edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 
 def topological_order(named: list[str], edges: list[Edge]) -> list[str]:
     """Order the names causes first, ties by first naming; refuse a cycle by showing it."""
-    import networkx as nx
-
-    graph: nx.DiGraph[str] = nx.DiGraph(edges)
-    graph.add_nodes_from(named)
-    first = {name: position for position, name in enumerate(named)}
+    rank = {name: position for position, name in enumerate(named)}
+    before: TopologicalSorter[str] = TopologicalSorter()
+    for name in named:
+        before.add(name)
+    for cause, effect in edges:
+        before.add(effect, cause)
     try:
-        return list(nx.lexicographical_topological_sort(graph, key=first.__getitem__))
-    except nx.NetworkXUnfeasible:
-        loop = [edge[0] for edge in nx.find_cycle(graph)]
-        start = loop.index(min(loop, key=first.__getitem__))
+        before.prepare()
+    except CycleError as problem:
+        loop = problem.args[1][1:]  # it begins as it ends
+        start = loop.index(min(loop, key=rank.__getitem__))
         path = " -> ".join(_cut([*loop[start:], *loop[:start], loop[start]]))
         raise GraphError(f"the graph has a cycle: {path}; remove one of these edges") from None
+    order: list[str] = []
+    ready = [rank[name] for name in before.get_ready()]
+    heapify(ready)
+    while ready:
+        name = named[heappop(ready)]
+        order.append(name)
+        before.done(name)
+        for following in before.get_ready():
+            heappush(ready, rank[following])
+    return order
 
 
 def _cut(path: list[str]) -> list[str]:

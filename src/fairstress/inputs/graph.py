@@ -303,9 +303,7 @@ class CausalGraph:
         name
             Name of a variable of the graph.
         """
-        import networkx as nx
-
-        return frozenset(nx.descendants(self.to_networkx(), self._known(name)))
+        return _reached(self._known(name), self.edges)
 
     @property
     def reached(self) -> frozenset[str]:
@@ -317,11 +315,8 @@ class CausalGraph:
         >>> sorted(graph.reached)
         ['lsat']
         """
-        import networkx as nx
-
-        unfair = self.to_networkx()
-        unfair.remove_edges_from(self.fair_edges)
-        return frozenset(nx.descendants(unfair, self.protected))
+        fair = set(self.fair_edges)
+        return _reached(self.protected, (edge for edge in self.edges if edge not in fair))
 
     def cliques(self) -> list[tuple[str, ...]]:
         """Give the maximal sets of variables whose errors may all be correlated with each other.
@@ -458,6 +453,15 @@ def _parents_of(child: Any, parents: Any) -> list[Any]:
     if not is_name(child):
         raise GraphError(f"parents names {show(child)}: give the name of a feature")
     return as_list(parents, f"the parents of '{child}' are", "a list of names")
+
+
+def _reached(name: str, edges: Iterable[Edge]) -> frozenset[str]:
+    """What some edges of a graph lead to from a variable; they are ordered by their effects, causes before effects."""
+    found = {name}
+    for cause, effect in edges:
+        if cause in found:
+            found.add(effect)
+    return frozenset(found - {name})
 
 
 def _as_text(text: Any) -> str:

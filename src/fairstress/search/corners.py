@@ -54,8 +54,10 @@ def corner(members: Members, direction: Array) -> Array | None:
     p = np.where(direction > 0, members.high, np.where(direction < 0, members.low, members.centre()))
     if not isinstance(members, CorrelationSet) or members.smallest_eigenvalue(p) >= members.floor + SLACK:
         return np.asarray(p)
-    edges = [edge for k in range(p.size) if (edge := _on_edge(members, p, k)) is not None]
-    return max(edges, key=lambda edge: float(direction @ edge), default=None)
+    key = p.tobytes()
+    if key not in members.edges:
+        members.edges[key] = tuple(edge for k in range(p.size) if (edge := _on_edge(members, p, k)) is not None)
+    return max(members.edges[key], key=lambda edge: float(direction @ edge), default=None)
 
 
 def _on_edge(members: CorrelationSet, p: Array, k: int) -> Array | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -131,7 +133,10 @@ def free_pairs(graph: CausalGraph, variables: Sequence[str]) -> tuple[Position, 
 
 def cliques(pairs: Sequence[Position], nodes: Iterable[int] = ()) -> list[tuple[int, ...]]:
     """The maximal sets of variables, ascending, of which every two are a pair; those of ``nodes`` in none, alone."""
-    import networkx as nx  # takes long to import, and only searches need it
+    ends = sorted(set(itertools.chain.from_iterable(pairs)))
+    if ends and len(set(map(frozenset, pairs))) == math.comb(len(ends), 2):  # every two of them are a pair
+        return sorted([tuple(ends), *((node,) for node in set(nodes).difference(ends))])
+    import networkx as nx  # takes long to import
 
     graph: nx.Graph[int] = nx.Graph(list(pairs))
     graph.add_nodes_from(nodes)

@@ -10,7 +10,7 @@ and exact zeros elsewhere. Both kinds are a box and a floor under the smallest e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +39,7 @@ class CorrelationSet:
     low: Array  # (q,)
     high: Array  # (q,)
     floor: float  # least eigenvalue
+    edges: dict[bytes, tuple[Array, ...]] = field(default_factory=dict, init=False, repr=False)  # found by `corner`
 
     @property
     def coordinates(self) -> tuple[object, ...]:

@@ -100,10 +100,10 @@ class Draws:
         known = self._kept.get(asked)
         if known is None:
             known = np.array([self.sampler.of_rows(self.of_people(number)) for number in numbers])
-            known.setflags(write=False)  # it is shared from now on
             if len(self.seeds) * self.sampler.n_rows <= KEPT:
                 if known.size + sum(one.size for one in self._kept.values()) > 2 * KEPT:
                     self._kept.clear()  # they are put together in other ways now
+                known.setflags(write=False)  # it is shared from now on
                 self._kept[asked] = known
         return known
 

@@ -34,7 +34,7 @@ def render_page(content: Mapping[str, Any], *, people: bool = False, labels: boo
     """Give the report of some results as HTML; the same results give the same page, byte for byte."""
     smallest = (content.get("privacy") or {}).get("smallest_group", SMALLEST_GROUP)
     shown = shared(content, Sharing(people, labels, smallest))
-    text = _template().render(
+    text = template().render(
         r=shown,
         data=Markup(embedded(shown)),
         style=Markup(_part("page.css")),
@@ -44,8 +44,8 @@ def render_page(content: Mapping[str, Any], *, people: bool = False, labels: boo
 
 
 @cache
-def _template() -> jinja2.Template:
-    """The page's template, which escapes whatever is text, and refuses what is not there."""
+def template() -> jinja2.Template:
+    """The page's template, which escapes whatever is text, and refuses what is not there; made once."""
     environment = jinja2.Environment(
         loader=jinja2.DictLoader({TEMPLATE: _part(TEMPLATE)}),
         autoescape=True,
