@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 import fairstress as fs
 from fairstress.cli import main
+from fairstress.stored import load_predictor
 
 SETTINGS = """
 data = "law.csv"
@@ -220,6 +221,13 @@ def test_each_folder_has_its_own_module_of_a_name(folder, tmp_path_factory):
     first, second = (json.loads((own / "audit-results.json").read_text()) for own in (folder, other))
     worst = [one["profiles"][0]["cfu"][-1] for one in (first, second)]
     assert worst[1] == pytest.approx(4 * worst[0], rel=1e-6)  # twice the scores, which are compared as they are
+
+
+def test_modules_that_are_installed_are_not_imported_anew(tmp_path, monkeypatch):
+    (tmp_path / "found_installed.py").write_text("def score(Z):\n    return Z[:, 0]\n")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    first = load_predictor("found_installed:score", tmp_path)
+    assert load_predictor("found_installed:score", tmp_path) is first
 
 
 def test_what_a_predictor_prints_goes_to_standard_error(folder):

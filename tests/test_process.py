@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import fairstress
-from fairstress.process import Process, UnansweredError, can_start
+from fairstress.process import Process, UnansweredError, can_start, importing
 
 
 def is_running(pid):
@@ -245,3 +246,26 @@ def test_a_process_ends_though_others_hold_the_way_to_it_open():
             assert is_running(forked)
         finally:
             os.kill(forked, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_imports_are_kept_from_being_looked_through_in_processes_of_our_own_alone(is_own, monkeypatch):
+    monkeypatch.setattr("fairstress.process._own", [True] if is_own else [])
+    kept = gc.get_freeze_count()
+    try:
+        with importing(keep=True):
+            assert not gc.isenabled()
+        assert gc.isenabled()
+        assert (gc.get_freeze_count() > kept) == is_own
+    finally:
+        gc.unfreeze()
+
+
+def test_who_looks_for_no_garbage_goes_on_so():
+    gc.disable()
+    try:
+        with importing():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -278,3 +278,13 @@ def test_the_monomials_of_a_small_graph():
     assert sorted(found) == [(0, 0, 0, 0), (1, 0, 0, 0)]
     numeric = change_support(claim.design, claim.view, claim.predictor, frozenset({0}), 2, grouped=False)
     assert sorted(numeric) == [(0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0)]
+
+
+def test_what_follows_from_weights_is_kept_only_where_nobody_can_change_them():
+    claim = audit_of(2, 1).fitted.claim
+    weights = np.random.default_rng(0).exponential(size=(3, claim.everyone.weight.size))
+    before = claim.few_under(weights)[1].copy()
+    weights *= 2
+    np.testing.assert_allclose(claim.few_under(weights)[1], 2 * before, rtol=1e-12)
+    weights.setflags(write=False)
+    assert claim.few_under(weights)[1] is claim.few_under(weights)[1]

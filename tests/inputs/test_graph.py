@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import networkx as nx
+import numpy as np
 import pytest
 
 from fairstress import CausalGraph
 from fairstress.errors import GraphError
+from fairstress.inputs.edges import topological_order
 
 LAW = CausalGraph.parse(
     "race -> ugpa; race -> lsat; ugpa -> lsat; ugpa <-> lsat; race <-> lsat", protected="race", outcome="zfya"
@@ -192,3 +197,52 @@ def test_a_dict_keeps_the_order_of_features_without_edges():
     graph = CausalGraph(edges=[("a", "x")], nodes=["a", "x", "b"], protected="a", outcome="y")
     assert graph.features == ("x", "b")
     assert CausalGraph.from_dict(**graph.to_dict()) == graph
+
+
+def random_graph(seed, n=12):
+    """A graph whose causes are drawn among those before them, in a hidden order; named and listed in another."""
+    rng = np.random.default_rng(seed)
+    names = [f"v{i}" for i in rng.permutation(n)]
+    edges = [(names[i], names[j]) for j in range(n - 1) for i in range(j) if rng.uniform() < 0.25]
+    rng.shuffle(edges)
+    edges = [*map(tuple, edges), (names[0], names[n - 2])]
+    fair = tuple(dict.fromkeys(edge for edge in edges if rng.uniform() < 0.3))
+    named = tuple(rng.permutation(names[: n - 1]))
+    return CausalGraph(edges=tuple(edges), nodes=named, fair_edges=fair, protected=names[0], outcome=names[-1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_descendants_are_those_of_networkx(seed):
+    graph = random_graph(seed)
+    arrows = graph.to_networkx()
+    for name in graph.nodes:
+        assert graph.descendants(name) == nx.descendants(arrows, name)
+    arrows.remove_edges_from(graph.fair_edges)
+    assert graph.reached == nx.descendants(arrows, graph.protected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_are_ordered_causes_first_and_otherwise_as_they_are_first_named(seed):
+    rng = np.random.default_rng(seed)
+    named = [f"v{i}" for i in range(12)]
+    hidden = rng.permutation(12)
+    edges = [(named[hidden[i]], named[hidden[j]]) for j in range(12) for i in range(j) if rng.uniform() < 0.2]
+    arrows = nx.DiGraph(edges)
+    arrows.add_nodes_from(named)
+    assert topological_order(named, edges) == list(nx.lexicographical_topological_sort(arrows, key=named.index))
+
+
+def test_a_long_chain_in_reverse_is_ordered():
+    named = [f"v{i}" for i in range(20_000)]
+    assert topological_order(named, list(zip(named[1:], named, strict=False))) == named[::-1]
+
+
+def test_reading_a_graph_and_walking_along_it_imports_no_networkx():
+    program = (
+        "import sys, fairstress as fs\n"
+        "graph = fs.CausalGraph.parse('a -> x, z; x -> z; a <-> x <-> z <-> a', protected='a', outcome='y')\n"
+        "graph.descendants('a'), graph.reached\n"
+        "print('networkx' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

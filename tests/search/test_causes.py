@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ import fairstress as fs
 from fairstress.claim.evaluate import evaluate_many
 from fairstress.functionals.cfu import CFU
 from fairstress.search.causes import CauseSet, drawn_into, loadings, sets_within
+from fairstress.search.members import cliques
 from fairstress.search.problem import Problem
 from fairstress.search.sets import CorrelationSet
 
@@ -196,3 +198,13 @@ def test_caps_that_are_no_shares_are_refused(caps, message):
 def test_algorithm_1_is_refused(law):
     with pytest.raises(fs.SettingError, match="no form for the single cause budget"):
         law.worst_case(0.1, budget="single cause", search=fs.Search(method="ascent"))
+
+
+@pytest.mark.parametrize("q", range(1, 11))
+def test_cliques_of_any_pairs_are_those_of_networkx(q):
+    every = list(itertools.combinations(range(5), 2))
+    for pairs in itertools.islice(itertools.combinations(every, q), 0, None, 7):
+        graph = nx.Graph(pairs)
+        graph.add_nodes_from(range(5))
+        expected = sorted(tuple(sorted(clique)) for clique in nx.find_cliques(graph))
+        assert cliques(pairs, range(5)) == expected

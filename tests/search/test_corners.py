@@ -98,3 +98,12 @@ def test_values_and_gradients_side_by_side_are_those_of_one_point_after_the_othe
         alone = problem.value_and_gradient(p)
         assert alone[0] == value
         np.testing.assert_array_equal(alone[1], gradient)
+
+
+def test_corners_on_edges_are_found_once_and_the_same_in_any_order():
+    within = members(0.7)
+    directions = [np.array(signs, dtype=float) for signs in [(1, 1, -1), (1, 2, -1), (3, 1, -1), (1, 1, -1)]]
+    fresh = [corner(members(0.7), direction) for direction in directions]
+    np.testing.assert_array_equal([corner(within, direction) for direction in directions], fresh)
+    assert len(within.edges) == 1
+    assert len({tuple(end) for end in fresh}) > 1
