@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -208,3 +210,40 @@ def test_a_graph_of_which_nothing_can_be_compared_is_reported(ready):
     wait_until_idle()
     one, two = (report(audit, n_jobs)[0] for n_jobs in (1, 2))
     assert one == two
+
+
+OWN_WARNING = """
+import os, time, warnings
+import numpy as np
+import fairstress as fs
+from fairstress import asking
+
+class Own(UserWarning):
+    def whose(self):
+        return "the script's"
+
+SCALE = 1.0
+
+def predict(Z):
+    if os.getpid() != HERE:
+        warnings.warn(Own("from afar"))
+    return SCALE * Z[:, 0]
+
+HERE = os.getpid()
+graph = fs.CausalGraph.parse("a -> x, z; x -> z; a <-> x; x <-> z", protected="a", outcome="y")
+frame = fs.datasets.simulate(graph, 300, random_state=0).frame
+audit = fs.Audit.fit(frame, graph, degrees={"x": 1, "z": 1}, penalty=1, predictor=predict, random_state=0)
+whose, ran = Own.whose, []
+with asking.processes_ready(2), warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    while not asking._READY.get()._idle:
+        time.sleep(0.01)
+    audit.report(p_max=0.2, sizes=[0, 0.1, 0.2], grid=[0, 0.2], search=fs.Search(starts=2, n_jobs=2))
+print(Own.whose is whose, any(str(one.message) == "from afar" for one in caught))
+"""
+
+
+def test_warnings_of_a_scripts_own_class_are_told_and_leave_the_class_alone(tmp_path):
+    (tmp_path / "script.py").write_text(OWN_WARNING)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n", done.stderr

@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import sys
+import sysconfig
 import warnings
 from contextlib import contextmanager
 from typing import Any
@@ -225,7 +226,7 @@ def test_each_folder_has_its_own_module_of_a_name(folder, tmp_path_factory):
 
 def test_modules_that_are_installed_are_not_imported_anew(tmp_path, monkeypatch):
     (tmp_path / "found_installed.py").write_text("def score(Z):\n    return Z[:, 0]\n")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: dict.fromkeys(("purelib", "platlib", "stdlib"), str(tmp_path)))
     first = load_predictor("found_installed:score", tmp_path)
     assert load_predictor("found_installed:score", tmp_path) is first
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fairstress
-from fairstress.process import Process, UnansweredError, can_start, importing
+from fairstress.process import Process, UnansweredError, _path, can_start, importing
 
 
 def is_running(pid):
@@ -24,8 +24,10 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = Path(f"/proc/{pid}/stat")  # one that nobody waits for is still there, but has ended
-    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+    try:  # one that nobody waits for is still there, but has ended
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:  # it is gone, or the system tells otherwise
+        return not Path("/proc").exists()
 
 
 def eventually(holds):
@@ -175,9 +177,46 @@ process.close()
     assert (done.stdout, done.stderr) == ("4\n", "")
 
 
-def test_answers_may_be_of_classes_that_a_script_defines(other):
-    found = other(eval, "type('Own', (UserWarning,), {'__module__': '__main__'})('said')")
-    assert (type(found).__name__, str(found)) == ("Own", "said")
+def test_nothing_of_a_class_that_a_script_defines_comes_back(other):
+    """It would take the place of the script's own."""
+    with pytest.raises(UnansweredError):
+        other(eval, "type('Own', (), {'__module__': '__main__'})()")
+    assert other(len, "next") == 4
+
+
+def test_what_is_killed_does_not_answer(other):
+    assert other(len, "four") == 4
+    other.kill()
+    with pytest.raises(UnansweredError, match="killed"):
+        other(len, "next")
+
+
+def test_who_is_interrupted_while_waiting_gets_no_answer_later(other, monkeypatch):
+    def is_interrupted(file):
+        raise KeyboardInterrupt
+
+    assert other(len, "four") == 4
+    with monkeypatch.context() as short:
+        short.setattr("fairstress.process.pickle.load", is_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            other(len, "sixsix")
+    assert not other.is_alive
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes to end at once")
+def test_what_a_process_has_started_ends_though_it_died_by_itself():
+    with started() as other:
+        pids = other(starts_others)
+        with pytest.raises(UnansweredError):
+            other(os._exit, 0)
+        assert eventually(lambda: not any(map(is_running, pids)))
+
+
+def test_entries_of_the_path_that_are_no_folders_are_passed_over(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, None, b"bytes", "__editable__.none.finder"])
+    assert _path()[-2:] == ["__editable__.none.finder", str(Path(fairstress.__file__).resolve().parents[1])]
+    with started() as other:
+        assert other(len, "four") == 4
 
 
 def test_a_script_is_not_run_anew_by_the_processes_that_it_starts(tmp_path):

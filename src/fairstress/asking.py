@@ -6,6 +6,7 @@ so that nobody waits for a process that is still starting, and everything works 
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -74,6 +75,8 @@ class Questions:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._waiting.clear()  # what nobody wanted
         if self._others:
             self._others.tell(None)
             if self._own:
@@ -271,4 +274,14 @@ def _answered(question: Question, more: tuple[Any, ...]) -> tuple[Any, int, list
     """An answer, how many steps it took, and the warnings on the way."""
     steps = Steps(0)
     found, caught = heard(lambda about: question(about, *more, steps), _held[0])
-    return found, steps.done, caught
+    return found, steps.done, [_sendable(warning) for warning in caught]
+
+
+def _sendable(warning: Warning) -> Warning:
+    """A warning as another process can open it: of one of Python's own kinds where a script defines its class."""
+    try:
+        pickle.dumps(warning)
+    except Exception:  # pickle raises errors of several kinds
+        kinds = (UserWarning, FutureWarning, DeprecationWarning, RuntimeWarning)
+        return next((kind for kind in kinds if isinstance(warning, kind)), Warning)(str(warning))
+    return warning

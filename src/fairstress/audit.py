@@ -1622,7 +1622,7 @@ class Audit:
         if path is not None:
             check_target(path, "the report")
             check_unread(path, "the report", self.fitted.table.files)
-            template()  # now, while other processes are still starting
+            template()  # now: on the command line the other processes are still starting
         data = collect(
             self,
             p_max,

@@ -22,6 +22,7 @@ from typing import IO, Any, NoReturn
 
 BEGIN = "import sys; sys.path[:] = {path!r}; from fairstress.process import serve; serve({parent})"
 READY = b"fairstress is there\n"  # what was printed before is none of the answers
+PATIENCE = 5.0  # seconds
 OF_ITS_OWN = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # on Windows, what a session of its own is elsewhere
 
 
@@ -38,10 +39,8 @@ class Process:
     """Another process: called with a function and its arguments, by one thread at a time, it gives what that gives."""
 
     def __init__(self) -> None:
-        here = Path(__file__).resolve().parents[1]  # last: this package, should the folder have changed meanwhile
-        path = [str(Path(entry).absolute()) for entry in (*sys.path, str(here))]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", BEGIN.format(path=path, parent=os.getpid())],
+            [sys.executable, "-c", BEGIN.format(path=_path(), parent=os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"OPENBLAS_NUM_THREADS": "1"} | os.environ,  # others would only wait, and take time to start
@@ -58,12 +57,16 @@ class Process:
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         """Let it call a function that it can import; raises `UnansweredError` where that has no answer."""
         content = pickle.dumps((function, args), protocol=5)
-        try:
-            with self._in_use:
+        with self._in_use:
+            if self._is_killed:
+                raise UnansweredError("the process has been killed")
+            try:
                 answer = self._exchange(content)
-        except Exception as problem:  # whatever it is, an answer that comes later would be taken for the next one
-            self.kill()
-            raise UnansweredError("the process has died") from problem
+            except BaseException as problem:  # of whatever kind: an answer that came later would be taken for the next
+                self.kill()
+                if isinstance(problem, Exception):
+                    raise UnansweredError("the process has died") from problem
+                raise
         if not answer:
             raise UnansweredError("what was asked raised an error")
         return pickle.loads(answer)
@@ -85,28 +88,40 @@ class Process:
     @property
     def is_alive(self) -> bool:
         """Whether it can be asked again."""
-        return not self._is_killed and self._process.poll() is None
+        if not self._is_killed and self._process.poll() is not None:
+            self.kill()  # what it has started, while its number is nobody else's
+        return not self._is_killed
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing, with all that it has started; who waits for an answer is told."""
+        """End it at once, whatever it is doing, but on Windows with all that it has started; who waits is told."""
         if self._is_killed:
             return
-        self._is_killed = True
-        with suppress(OSError):
+        try:
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()
+        except OSError:  # it has ended, or made others that may not be killed
+            self._process.kill()
+        self._is_killed = True
 
     def close(self) -> None:
         """Kill it, wait until it has ended, and close the ways to it and back."""
         self.kill()
-        self._process.wait()
-        if not self._in_use.acquire(timeout=1):  # somebody is still told
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(PATIENCE)
+        if not self._in_use.acquire(timeout=PATIENCE):  # somebody is still told
             return
         with suppress(OSError):  # what was still to be sent
             self._to.close()
         self._from.close()
+
+
+def _path() -> list[str]:
+    """Where this process finds modules, whatever folder it is in later; last, where this package is."""
+    entries = [entry for entry in sys.path if isinstance(entry, str)]  # Python passes over others
+    known = [str(Path(entry).absolute()) if Path(entry).exists() else entry for entry in entries]
+    return [*known, str(Path(__file__).resolve().parents[1])]
 
 
 # ---------------------------------------------------------------- in that process
@@ -150,29 +165,19 @@ def _end_after(parent: int) -> None:
 
 
 def _end() -> NoReturn:
-    """End this process, with those that it has started."""
+    """End this process, but on Windows with those that it has started."""
     if os.name == "posix" and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 
 def _answer(sent: bytes) -> bytes:
-    """What was asked as it is sent back; nothing where that failed."""
+    """What was asked as it is sent back; nothing where that failed, or is of a class that a script defines."""
     try:
         function, args = pickle.loads(sent)
-        return _pickled(function(*args))
+        return pickle.dumps(function(*args), protocol=5)
     except BaseException:  # predictors of all kinds work here, and one may call sys.exit
         return b""
-
-
-def _pickled(found: Any) -> bytes:
-    """An answer with what a script defines, such as warnings of its own."""
-    try:
-        return pickle.dumps(found, protocol=5)
-    except Exception:  # pickle raises errors of several kinds
-        import cloudpickle  # seldom needed
-
-        return bytes(cloudpickle.dumps(found, protocol=5))
 
 
 # ---------------------------------------------------------------- how a process looks for garbage

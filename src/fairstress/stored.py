@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,8 +73,9 @@ def _modules_of(folder: Path) -> Iterator[None]:
 
 def _is_of(name: str, folder: Path) -> bool:
     """Whether a module or package is the folder's own, and not installed there."""
-    installed = name == __package__ or folder.is_relative_to(Path(sys.prefix).resolve())
-    return not installed and _folder_of(name) == folder
+    paths = sysconfig.get_paths()
+    installed = any(folder.is_relative_to(Path(paths[of]).resolve()) for of in ("purelib", "platlib", "stdlib"))
+    return not installed and name != __package__ and _folder_of(name) == folder
 
 
 def _folder_of(name: str) -> Path | None:

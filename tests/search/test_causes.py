@@ -208,3 +208,10 @@ def test_cliques_of_any_pairs_are_those_of_networkx(q):
         graph.add_nodes_from(range(5))
         expected = sorted(tuple(sorted(clique)) for clique in nx.find_cliques(graph))
         assert cliques(pairs, range(5)) == expected
+        assert cliques([pair[::-1] for pair in (*pairs, *pairs)], range(5)) == expected
+
+
+def test_of_pairs_of_every_two_variables_there_is_one_clique():
+    every = list(itertools.combinations((0, 2, 3, 6), 2))
+    assert cliques(every) == [(0, 2, 3, 6)]
+    assert cliques(every, range(8)) == [(0, 2, 3, 6), (1,), (4,), (5,), (7,)]
