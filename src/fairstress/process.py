@@ -53,6 +53,13 @@ class Process:
         self._from: IO[bytes] = self._process.stdout
         self._is_ready = self._is_killed = False
         self._in_use = Lock()
+        self._watcher = Thread(target=self._watch, name="fairstress-process", daemon=True)
+        try:
+            self._watcher.start()
+        except RuntimeError:  # the system has no room for a thread
+            with self._process:
+                self._process.kill()
+            raise
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         """Let it call a function that it can import; raises `UnansweredError` where that has no answer."""
@@ -85,12 +92,15 @@ class Process:
             raise EOFError
         return answer
 
+    def _watch(self) -> None:
+        """Wait until it has ended, and end what it has started: that may keep the way from it open."""
+        self._process.wait()
+        self.kill()
+
     @property
     def is_alive(self) -> bool:
         """Whether it can be asked again."""
-        if not self._is_killed and self._process.poll() is not None:
-            self.kill()  # what it has started, while its number is nobody else's
-        return not self._is_killed
+        return not self._is_killed and self._process.poll() is None
 
     def kill(self) -> None:
         """End it at once, whatever it is doing, but on Windows with all that it has started; who waits is told."""
@@ -108,8 +118,7 @@ class Process:
     def close(self) -> None:
         """Kill it, wait until it has ended, and close the ways to it and back."""
         self.kill()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENCE)
+        self._watcher.join(PATIENCE)
         if not self._in_use.acquire(timeout=PATIENCE):  # somebody is still told
             return
         with suppress(OSError):  # what was still to be sent
