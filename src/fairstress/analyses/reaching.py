@@ -56,6 +56,7 @@ def _seen_around(followed: WorstCase, searched: WorstCase) -> WorstCase:
         n_sampled=searched.n_sampled,
         sample_difference=searched.sample_difference,
         met=searched.met,
+        n_ends=searched.n_ends,
     )
 
 

@@ -29,7 +29,7 @@ from fairstress.model.fit import Fit, System
 from fairstress.options import ASCENT, Search, read_search
 from fairstress.progress import Progress, Steps
 from fairstress.search.algorithm1 import algorithm1
-from fairstress.search.causes import acts_on, loadings, sets_within
+from fairstress.search.causes import acts_on, drawn_into, loadings, sets_within
 from fairstress.search.interval import lattice
 from fairstress.search.known import Known
 from fairstress.search.members import Members, cliques, free_pairs
@@ -48,6 +48,7 @@ OF_PAIR = 24  # of them for each pair
 PRECISION = 1e-7  # gain of an ascent's step, relative to where it is, below which it ends
 SLOW_PRECISION = 1e-4  # the same where values take long
 Coordinates = tuple[object, ...]  # of the points of a set
+DIGITS = 3  # of correlations: ends of ascents that agree in these are one
 LEVELS = 2  # budgets, each half as large as the one before, that a curve is explored within where values take long
 
 
@@ -104,7 +105,10 @@ class WorstCase(Tabular):
     sample_difference: float | None = None  # of the value on that sample from the value, relative to it
     imputation_deviation: float | None = None  # of the value between completed tables, where there are several
     estimate: Estimate | None = None  # the value with its limits, where replicates were drawn
-    met: Array = field(default_factory=lambda: np.zeros((0, 0, 0)), repr=False)  # (k, m, m) other points of note
+    met: Array = field(
+        default_factory=lambda: np.zeros((0, 0, 0)), repr=False
+    )  # (k, m, m) ends of ascents, then others
+    n_ends: int = field(default=0, repr=False)  # how many of these are ends of ascents
     loadings: pd.Series | None = None  # (m,) how strongly the one cause acts on each error; None for other budgets
     clique: tuple[str, ...] = ()  # the variables that this cause can act on; none for other budgets
     cliques: tuple[tuple[str, ...], ...] = ()  # all such groups: one cause can act on one of them only
@@ -231,7 +235,8 @@ class Solver:
             best,
             scan_value=scanned.scan_value,
             scan_correlation=scanned.scan_correlation,
-            met=np.concatenate([one.met for one in found]),
+            met=np.concatenate([one.met[: one.n_ends] for one in found] + [one.met[one.n_ends :] for one in found]),
+            n_ends=sum(one.n_ends for one in found),
         )
 
     def _within(self, problem: Problem, smaller: Sequence[WorstCase]) -> WorstCase:
@@ -259,7 +264,13 @@ class Solver:
         with one_thread:
             solutions = [follow(problem, [problem.members.point(P) for P in starts]) for problem in problems]
         found = [self._named(*both) for both in zip(solutions, problems, strict=True)]
-        return max(found, key=lambda one: self.sign * one.value)
+        best = max(found, key=lambda one: self.sign * one.value)
+        others = [P for one in neighbours if one.p_max > p_max for P in one.met[: one.n_ends]]
+        if not others:
+            return best
+        inside = drawn_into([problem.members for problem in problems], np.array(others))  # hills that were not climbed
+        hills = inside[np.sort(np.unique(inside.round(DIGITS), axis=0, return_index=True)[1])]
+        return replace(best, met=np.concatenate([hills, best.met]), n_ends=len(hills) + best.n_ends)
 
     def _leads_into(self, members: Members, neighbours: Sequence[WorstCase]) -> bool:
         """Whether some neighbour's solution lies in a set: of one cause's, in that of the same variables."""
@@ -374,6 +385,7 @@ class Solver:
             sample_difference=solution.sample_difference,
             protected_levels=problem.claim.protected_levels,
             met=members.matrix(solution.met),
+            n_ends=solution.n_ends,
             observed_factor=self._observed_factor(),
             **self._cause(members, members.matrix(solution.p)),
         )

@@ -51,7 +51,7 @@ def algorithm1(problem: Problem, inherited: Sequence[Array], rng: np.random.Gene
     evaluation = evaluate(problem.claim, members.matrix(p), problem.functional)
     status = Status.LEFT_SET if left else Status.LOCAL
     status = status if members.contains(p) else Status.OUTSIDE
-    return Solution(p, evaluation, status, 1, 1, evaluation.value, p, met=p[None])
+    return Solution(p, evaluation, status, 1, 1, evaluation.value, p, met=p[None], n_ends=1)
 
 
 def _matrix(L: Array, members: CorrelationSet) -> Array:

@@ -141,4 +141,5 @@ class Solution:
     n_points: int = 0  # correlations through whose values a surface was drawn; 0: none was
     n_sampled: int = 0  # rows in the sample on which the search looked around; 0: it looked at all
     sample_difference: float | None = None  # of the value on the sample from that on all rows, relative to it
-    met: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, q) ends of ascents and the best points known
+    met: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (k, q) ends of ascents, then the best points known
+    n_ends: int = 0  # how many of these are ends of ascents

@@ -86,12 +86,12 @@ def _searched(problem: Problem, inherited: Sequence[Array], rng: np.random.Gener
         ends = _from_starts(coarse, points, on_scan, inherited, rng)
     n_starts, n_agreeing = len(ends), _agreeing(ends)
     best, scan_value = points[int(on_scan.argmax())], float(on_scan.max())
-    met = _met(ends, points, on_scan)
+    met, n_ends = _met(ends, points, on_scan), len(ends)
     if coarse is not problem:
         ends = ends if members.low.size == 1 else _with_all_rows(problem, coarse, ends, inherited)
         scan_value = float(problem.values(best[None])[0])
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
-    found = replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met)
+    found = replace(_solution(problem, end, n_starts, n_agreeing, (best, scan_value)), met=met, n_ends=n_ends)
     return _with_difference(found, problem, coarse) if coarse.n_sampled else found
 
 
@@ -110,7 +110,7 @@ def follow(problem: Problem, inherited: Sequence[Array]) -> Solution:
     start = int(values.argmax())
     end = _climbed_on(problem, max(ends, key=lambda end: end[1]))
     found = _solution(problem, end, len(ends), _agreeing(ends), (starts[start], float(values[start])))
-    return replace(found, met=_met(ends, starts, values))
+    return replace(found, met=_met(ends, starts, values), n_ends=len(ends))
 
 
 def _distinct(problem: Problem, points: Sequence[Array]) -> Array:
@@ -153,7 +153,7 @@ def _along_surface(problem: Problem, inherited: Sequence[Array], rng: np.random.
     agreeing = _agreeing([best, *ascended]) - 1
     found = _solution(problem, best, len(ascended), agreeing, (points[scanned], float(values[scanned])))
     met = _met([best, *ascended], points, values)
-    return replace(found, n_points=len(problem.known.points), met=met)
+    return replace(found, n_points=len(problem.known.points), met=met, n_ends=1 + len(ascended))
 
 
 def _near(values: Array, i: int, share: float = NEAR) -> bool:

@@ -89,11 +89,15 @@ def _beside(tops: Replicates, replicator: Replicator, solve: Solver, P: Array) -
 
 
 def _near(replicator: Replicator, solve: Solver, worst: WorstCase, kappa: float) -> Array:
-    """(k, m, m) the correlations of one budget that are within kappa of the best, the best first, none close by."""
+    """(k, m, m) correlations of one budget within kappa of the best: the best, ends of ascents, others; none close by.
+
+    A point on the way up to an end is no maximum in any replicate, however high it lies.
+    """
     P = np.concatenate([worst.correlation.to_numpy()[None], worst.met])
     known = evaluate_many(replicator.claim, P, solve.functional, check_minima=False)
     values = solve.sign * np.array([one.value for one in known])
-    order = [0, *(1 + np.argsort(-values[1:], kind="stable"))]
+    on_the_way = np.arange(1, len(P)) > worst.n_ends
+    order = [0, *(1 + np.lexsort((-values[1:], on_the_way)))]
     kept: list[int] = []
     for i in order:
         near = not kept or values[i] >= values.max() - kappa
