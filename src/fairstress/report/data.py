@@ -241,9 +241,7 @@ def collect(
         profiled = (*(profiles or ()), *(audit.profile(pair, chosen) for pair in steps.each(unknown)))
         breaking_points = tuple(curve.breaking_point(level.value) for level in steps.each(named))
         worst = _at(curve, size)
-        rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
-        group_means, predictors = mean_predictions_at(fitted, curve.points), mean_predictions(fitted)
-        by_group = _by_group(people(fitted, worst.fit))
+        of_people = _of_people(fitted, curve, worst)  # now: who waits for an answer has nothing else to do
         found = conclude(fitted, curve, asked_like(), check, plausible, size, threshold, steps, asked_causes)
         baselines = {name: answer() for name, answer in asked_baselines.items()}
         baselines[BLIND] = found.breaking or _as_unfair_as(about, BLIND, steps)
@@ -264,11 +262,7 @@ def collect(
         curve=curve,
         levels=named,
         breaking_points=breaking_points,
-        group_means=group_means,
-        predictors=predictors,
-        people=rows,
-        people_features=features,
-        by_group=by_group,
+        **of_people,
         decisions=_decisions(audit, threshold, worst, options, steps),
         pairs=alone or (PairAlone(audit.graph.pairs[0], worst, None),),
         benchmarks=benchmarks,
@@ -378,6 +372,18 @@ def _margins(table: Table) -> pd.DataFrame:
 
 
 # ---------------------------------------------------------------- people
+
+
+def _of_people(fitted: Fitted, curve: Curve, worst: WorstCase) -> dict[str, pd.DataFrame]:
+    """What a report shows of groups along the curve, and of groups and people in one worst case."""
+    rows, features = worst_rows(fitted, worst.fit, WORST_ROWS)
+    return {
+        "group_means": mean_predictions_at(fitted, curve.points),
+        "predictors": mean_predictions(fitted),
+        "people": rows,
+        "people_features": features,
+        "by_group": _by_group(people(fitted, worst.fit)),
+    }
 
 
 def _by_group(at_worst: People) -> pd.DataFrame:
