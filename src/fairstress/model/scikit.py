@@ -5,6 +5,7 @@ scikit-learn takes long to import, and only a user's estimators need it: it is i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -80,7 +81,9 @@ def columns_in_use(estimator: Any, shown: tuple[str, ...]) -> tuple[str, ...] | 
         return None
     steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
     if hasattr(steps[0], "transformers_"):
-        return _not_dropped(steps[0].transformers_, shown)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # 1.6 tells how it will list the columns that are left over
+            return _not_dropped(steps[0].transformers_, shown)
     before = [step for step in steps[:-1] if step not in (None, "passthrough")]
     if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
         return shown
