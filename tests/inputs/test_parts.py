@@ -119,7 +119,8 @@ def test_keys_of_coarse_rows_differ_and_look_random(kind):
     values = np.array(list(itertools.product(range(40), repeat=3)), dtype=kind)
     keys = look_at(pd.DataFrame(values, columns=["a", "z", "y"]), ["a", "z", "y"]).keys
     assert np.unique(keys).size == len(values)
-    parts = np.concatenate([np.bincount(keys >> np.uint64(60)), np.bincount(keys & np.uint64(15))])
+    ends = (keys >> np.uint64(60), keys & np.uint64(15))
+    parts = np.concatenate([np.bincount(end.astype(int)) for end in ends])
     assert parts.size == 32
     assert np.abs(parts - 4000).max() < 5 * np.sqrt(4000)  # standard deviations
     steps = np.diff(keys.astype(float)) / 2**64  # of independent uniforms: mean 0, mean square 1/6

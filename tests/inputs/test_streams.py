@@ -134,14 +134,19 @@ def test_a_part_in_which_nobody_has_weight_counts_for_nothing(frame, small, tmp_
     assert found == pytest.approx(fs.Audit.fit(frame[2000:], GRAPH, sample_weight=frame["w"][2000:], **GIVEN).cfu(P))
 
 
-@pytest.mark.parametrize("kind", [pa.decimal128(20, 8), pa.float16()])
+WRITES_HALVES = int(pa.__version__.split(".")[0]) >= 15
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 8), *([pa.float16()] if WRITES_HALVES else [])])
 def test_short_floats_and_decimals_are_numbers(frame, small, tmp_path, kind):
     table = pa.table(frame[["a", "x", "z", "y"]])
-    table = table.set_column(1, "x", pa.array(frame["x"].round(2)).cast(kind, safe=False))
+    rounded = frame["x"].round(2)
+    short = pa.array(rounded.to_numpy(np.float16)) if kind == pa.float16() else pa.array(rounded).cast(kind, safe=False)
+    table = table.set_column(1, "x", short)
     pq.write_table(table, tmp_path / "people.parquet")
     found = fs.Audit.fit(tmp_path / "people.parquet", GRAPH, **GIVEN)
     assert found.fitted.table.rows.whole is not None
-    rounded_alike = frame.assign(x=table.column("x").cast(pa.float64()).to_numpy())
+    rounded_alike = frame.assign(x=table.column("x").to_numpy().astype(float))
     for other in (table, rounded_alike):
         assert found.cfu(P) == pytest.approx(fs.Audit.fit(other, GRAPH, **GIVEN).cfu(P), rel=1e-9)
 

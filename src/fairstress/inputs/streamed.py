@@ -6,6 +6,7 @@ Where a sample says that rows repeat, they are counted batch by batch, and the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -35,6 +36,9 @@ PARTS = 32  # looks that wait for that at most
 COUNT = "number of people"  # the column in which counts stand
 
 # ---------------------------------------------------------------- sums over batches
+
+
+NO_FIT = (ImportError, AttributeError, TypeError)  # of versions of narwhals and an engine that do not fit together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +105,11 @@ class InBatches:
         """Count rows that are alike, by the stream's own engine or batch by batch; None where too many differ."""
         keys = [name for name in dict.fromkeys(names) if name != weight]
         if self.stream.lazy is not None:
-            people = lazy.len() if weight is None else lazy.col(weight).sum()
-            counted = lazy.from_native(self.stream.lazy).group_by(*keys).agg(people.alias(COUNT)).sort(*keys)
-            with self.stream.reading():
-                table = decoded(counted.head(MOST_COUNTS + 1).collect().to_arrow())
-            found: pd.DataFrame = table.to_pandas()
-            return found if len(found) <= MOST_COUNTS else None
+            with suppress(*NO_FIT), self.stream.reading(passing=NO_FIT):
+                people = lazy.len() if weight is None else lazy.col(weight).sum()
+                counted = lazy.from_native(self.stream.lazy).group_by(*keys).agg(people.alias(COUNT)).sort(*keys)
+                found: pd.DataFrame = decoded(counted.head(MOST_COUNTS + 1).collect().to_arrow()).to_pandas()
+                return found if len(found) <= MOST_COUNTS else None
         so_far = pd.DataFrame({name: [] for name in (*keys, COUNT)})
         for counted in in_order(lambda piece: count_alike(piece.to_pandas(), keys, weight), self._pieces(names)):
             so_far = count_alike(pd.concat([so_far, counted]), keys, COUNT) if len(so_far) else counted

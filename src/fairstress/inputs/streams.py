@@ -66,9 +66,9 @@ class Stream:
     schemas: Callable[[], Iterable[tuple[str, Any]]] = tuple  # of each file, with its name
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Say in a sentence what goes wrong where others' programs read."""
-        with reading(FILES if self.files else QUERY):
+    def reading(self, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """Say in a sentence what goes wrong where others' programs read, but for errors that are to pass."""
+        with reading(FILES if self.files else QUERY, passing):
             yield
 
     def pieces(self, names: Sequence[str], size: int) -> Iterator[Any]:
@@ -103,13 +103,15 @@ class Stream:
 
 
 @contextmanager
-def reading(advice: str) -> Iterator[None]:
+def reading(advice: str, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Say in a sentence what goes wrong where others' programs read, whose errors may be any."""
     try:
         yield
     except FairstressError:
         raise
     except Exception as problem:
+        if isinstance(problem, passing):
+            raise
         raise DataError(f"the data cannot be read ({describe_error(problem)}): {advice}") from problem
 
 
@@ -181,7 +183,8 @@ def _files(where: str | Path) -> list[str]:
 def _kind(data: Any) -> str:
     """Library and class of data, without importing either."""
     kind = type(data)
-    return f"{kind.__module__.split('.')[0]}.{'Dataset' if hasattr(data, 'get_fragments') else kind.__name__}"
+    library = kind.__module__.split(".")[0].lstrip("_")  # DuckDB 1.4 and 1.5 call theirs _duckdb
+    return f"{library}.{'Dataset' if hasattr(data, 'get_fragments') else kind.__name__}"
 
 
 # ---------------------------------------------------------------- sources
@@ -264,11 +267,14 @@ def _of_lazy_frame(data: Any) -> Stream:
     return Stream(tuple(data.collect_schema().names()), read, data)
 
 
+_READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")  # of newer and older versions of DuckDB
+
+
 def _of_relation(data: Any) -> Stream:
     def read(names: Sequence[str], size: int) -> Iterator[Any]:
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         chosen = data.project(quoted)
-        reader = chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_record_batch
+        reader = next(filter(None, (getattr(chosen, name, None) for name in _READERS)))
         return iter(reader(size))
 
     return Stream(tuple(map(str, data.columns)), read, data)
