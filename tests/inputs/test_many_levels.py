@@ -64,7 +64,7 @@ def test_moved_people_are_those_that_copies_would_be():
     np.testing.assert_array_equal(moved.x[:, 1], copied.x[:, 1])
     np.testing.assert_array_equal(moved.x[:, [2, 0]], copied.x[:, [2, 0]])
     assert (len(moved.x), moved.x.size) == (len(copied.x), copied.x.size)
-    for work in (lambda x: 2 * x - x**2, lambda x: x.T, lambda x: x.min(axis=0), lambda x: x > 0, np.rint, np.unique):
+    for work in (lambda x: 2 * x - x * x, lambda x: x.T, lambda x: x.min(axis=0), lambda x: x > 0, np.rint, np.unique):
         np.testing.assert_array_equal(work(moved.x), work(copied.x))
     again = pickle.loads(pickle.dumps(moved))  # as it goes to other processes
     np.testing.assert_array_equal(again.x, copied.x)
