@@ -103,7 +103,7 @@ class Process:
         return not self._is_killed and self._process.poll() is None
 
     def kill(self) -> None:
-        """End it at once, whatever it is doing, but on Windows with all that it has started; who waits is told."""
+        """End it at once, whatever it is doing, with all that it has started (except on Windows); who waits is told."""
         if self._is_killed:
             return
         try:
@@ -174,7 +174,7 @@ def _end_after(parent: int) -> None:
 
 
 def _end() -> NoReturn:
-    """End this process, but on Windows with those that it has started."""
+    """End this process, with those that it has started (except on Windows)."""
     if os.name == "posix" and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -138,7 +138,7 @@ CASES = [
         "NUL bytes",
         "people.csv",
         lambda lines: joined(lines).encode().replace(b"\n", b"\0\n"),
-        "people.csv has a NUL byte in line 1, which no text has: write the file anew",
+        "people.csv has a NUL byte in line 1, so it is not plain text: save it again as CSV in UTF-8",
     ),
     (
         "infinite",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -19,7 +20,7 @@ import fairstress as fs
 from fairstress.claim.evaluate import fits as model_fits
 from fairstress.inputs import look, streamed
 from fairstress.inputs.correlation import read_correlation
-from fairstress.inputs.streams import Stream, open_stream
+from fairstress.inputs.streams import Stream, is_stream, open_stream
 from fairstress.running import carry_out
 from fairstress.settings import read_settings
 
@@ -192,6 +193,34 @@ def test_rows_that_repeat_are_counted_and_are_an_ordinary_table(frame, small, tm
 
 
 NUMBERS = {"x": "number", "z": "number"}
+
+
+@pytest.mark.parametrize("problem", [ImportError, AttributeError, TypeError])
+def test_where_narwhals_does_not_fit_the_engine_rows_are_counted_by_batches(
+    frame, small, tmp_path, monkeypatch, problem
+):
+    def does_not_fit(*_):
+        raise problem("no module named 'duckdb.typing'")
+
+    rounded(frame).to_parquet(tmp_path / "people.parquet")
+    expected = fs.Audit.fit(sources(tmp_path)["relation"], GRAPH, sample_weight="w", kinds=NUMBERS, **GIVEN)
+    monkeypatch.setattr(streamed.lazy, "from_native", does_not_fit)
+    found = fs.Audit.fit(sources(tmp_path)["relation"], GRAPH, sample_weight="w", kinds=NUMBERS, **GIVEN)
+    assert found.fitted.table.rows.whole is None
+    assert numbers(found) == pytest.approx(numbers(expected), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("module", ["duckdb.duckdb", "_duckdb", "duckdb._relation"])
+@pytest.mark.parametrize("reader", ["to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader"])
+def test_relations_are_known_and_read_as_each_version_of_duckdb_has_them(module, reader):
+    """As 1.3, 1.5 and 2.0 call their module; each has some of the ways to batches."""
+    batches = pa.table({"x": [1.0, 2.0, 3.0]}).to_batches()
+    chosen = SimpleNamespace(**{reader: lambda size: iter(batches)})
+    body = {"__module__": module, "columns": ["x"], "project": lambda self, names: chosen}
+    relation = type("DuckDBPyRelation", (), body)()
+    assert is_stream(relation)
+    (piece,) = open_stream(relation).pieces(["x"], 3)
+    assert piece.column("x").to_pylist() == [1.0, 2.0, 3.0]
 
 
 def test_where_too_many_rows_differ_they_are_read_one_by_one(frame, small, tmp_path, monkeypatch):

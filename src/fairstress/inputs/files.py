@@ -204,7 +204,9 @@ def _read_csv(
 ) -> pd.DataFrame:
     if b"\0" in file.content and file.name.lower().endswith(".csv"):  # older versions of pandas pass over these
         line = file.content[: file.content.index(b"\0")].count(b"\n") + 1
-        raise DataError(f"{file.name} has a NUL byte in line {line}, which no text has: write the file anew")
+        raise DataError(
+            f"{file.name} has a NUL byte in line {line}, so it is not plain text: save it again as CSV in UTF-8"
+        )
     check_lines(file, form.delimiter)
     names = header_of(file, form.delimiter)
     check_unique(name for name in names if name)
